@@ -1,0 +1,111 @@
+"""Listens for what sessions report about our messages: held, denied, expired, refused, dropped.
+
+A session reports on a connection of its own, to a socket that we own in its socket
+folder, and only if the process that listens is the one that sent. A report counts
+only if it names one of our messages and comes from the process that the message
+went to. In ordinary modes there is no report at all, so none means nothing.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import struct
+import sys
+from collections import OrderedDict
+from contextlib import suppress
+from pathlib import Path
+
+from gateway.model import Outcome
+
+_LIMIT_BYTES = 64 * 1024
+_READ_S = 5.0
+_KEPT = 512
+_STATUSES = {
+    "held": Outcome.HELD,
+    "delivered": Outcome.ACCEPTED,
+    "denied": Outcome.DENIED,
+    "expired": Outcome.EXPIRED,
+    "dropped": Outcome.DROPPED,
+}
+
+
+class Receipts:
+    """One listening socket per socket folder, named after our pid."""
+
+    def __init__(self) -> None:
+        self._servers: dict[Path, asyncio.Server] = {}
+        self._expected: OrderedDict[str, int] = OrderedDict()
+        self._outcomes: dict[str, Outcome] = {}
+
+    async def listen_in(self, folder: Path) -> Path | None:
+        """Our socket's path in this folder; None where none can be had (then nothing reports)."""
+        path = folder / f"{os.getpid()}.sock"
+        if folder in self._servers:
+            return path
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+            server = await asyncio.start_unix_server(self._connected, path=str(path), limit=_LIMIT_BYTES)
+            path.chmod(0o600)
+            self._servers[folder] = server
+            return path
+        return None
+
+    def expect(self, message_id: str, pid: int) -> None:
+        """A message is about to go to the process `pid`."""
+        self._expected[message_id] = pid
+        while len(self._expected) > _KEPT:
+            forgotten, _ = self._expected.popitem(last=False)
+            self._outcomes.pop(forgotten, None)
+
+    def outcome(self, message_id: str) -> Outcome | None:
+        """The latest report about this message."""
+        return self._outcomes.get(message_id)
+
+    async def close(self) -> None:
+        """Stop listening and remove the sockets."""
+        servers, self._servers = self._servers, {}
+        for folder, server in servers.items():
+            server.close()
+            await server.wait_closed()
+            with suppress(OSError):
+                (folder / f"{os.getpid()}.sock").unlink(missing_ok=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The CLI waits five seconds for us to close, and probes with empty connections.
+        try:
+            pid = _peer_pid(writer.get_extra_info("socket"))
+            async with asyncio.timeout(_READ_S):
+                while line := await reader.readline():
+                    self._take(line, pid)
+        except (OSError, TimeoutError, ValueError):
+            return
+        finally:
+            writer.close()
+
+    def _take(self, line: bytes, pid: int | None) -> None:
+        try:
+            frame = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(frame, dict) or frame.get("action") != "peer_message_status":
+            return
+        message_id = frame.get("orig_msg_id")
+        if not isinstance(message_id, str) or message_id not in self._expected:
+            return
+        if pid is not None and pid != self._expected[message_id]:
+            return
+        outcome = _STATUSES.get(str(frame.get("status")))
+        if outcome is Outcome.EXPIRED and frame.get("status_detail") == "refused":
+            outcome = Outcome.REFUSED
+        if outcome is not None:
+            self._outcomes[message_id] = outcome
+
+
+def _peer_pid(connection: socket.socket) -> int | None:
+    """The process at the other end; None where this platform does not tell (macOS, untested)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid: int = struct.unpack("3i", credentials)[0]
+    return pid

@@ -1,0 +1,1 @@
+"""Doors translate a protocol into utterances and replies. They decide nothing."""
