@@ -205,8 +205,12 @@ class _Look:
     def _after(self) -> int:
         """The offset up to which this client has heard this transcript."""
         mark = self.wanted.mark
-        is_here = mark is not None and mark.position.session_id == self.session.id and not self.view.restarted
-        return mark.position.offset if mark is not None and is_here and not self.wanted.is_exact else 0
+        if mark is None or self.wanted.is_exact or self.view.restarted:
+            return 0
+        if mark.position.session_id == self.session.id:
+            return mark.position.offset
+        # A copy of the conversation under a new id: the place was found by its last record.
+        return self.view.after if self.wanted.delivery is None else 0
 
     def _ready(self, own: Turn | None) -> Sequence[Turn]:
         """The turns to tell: those that are over and were not heard, up to the wanted one.

@@ -136,14 +136,16 @@ class Service:
             await asyncio.sleep(_FORGET_EVERY_S)
 
 
-async def open_service(settings: Settings, agents: Sequence[Agent] | None = None) -> Service:
+async def open_service(
+    settings: Settings, agents: Sequence[Agent] | None = None, voice: Voice | None = None
+) -> Service:
     """Everything but a door. Raises StateUnusableError where the state directory cannot be used."""
     clock = SystemClock()
     phrases = Phrases.load(settings.speech.language)
     store = Store(settings.state_dir, clock)
     runtimes = [ClaudeCode(settings.claude_config_dir)] if agents is None else list(agents)
     sessions = Sessions(runtimes, store, settings.sessions)
-    voice = make_voice(settings)
+    voice = voice or make_voice(settings)
     dialog = Dialog(
         Parts(
             settings=settings,

@@ -24,7 +24,7 @@ _LEAST_MS = 100
 
 
 class Encoder(Protocol):
-    """Takes sound as it comes; what it returns, joined in order, is one file that plays from its beginning."""
+    """Takes sound as it comes; what it returns, joined in order, is one file that plays."""
 
     def feed(self, pcm: Pcm) -> bytes:
         """The bytes that are ready; may be empty. Raises ValueError for another rate than announced."""

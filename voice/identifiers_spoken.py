@@ -4,6 +4,7 @@
 # ruff: noqa: SIM905
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 
 _EXTENSIONS = frozenset(
@@ -134,9 +135,5 @@ def is_long_token(core: str) -> bool:
         return True
     if len(core) < _RANDOM_CHARS or not core.isascii():
         return False
-    changes = sum(
-        a.isdigit() != b.isdigit()
-        for a, b in zip(core, core[1:], strict=False)
-        if a.isalnum() and b.isalnum()
-    )
+    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(core) if a.isalnum() and b.isalnum())
     return changes >= 5 and "/" not in core

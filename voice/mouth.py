@@ -82,9 +82,9 @@ class Mouth:
     ) -> AsyncGenerator[bytes, None]:
         """The sentences as one file of `media_type`, in the order and as soon as its bytes are made.
 
-        While one clause is being read by the consumer the next is made, no more than one ahead. No sentence at
-        all is a valid file with a moment of silence. Raises Busy, SynthesisFailed, ModelMissing, ModelMismatch,
-        and ValueError for a media type without an encoder.
+        While one clause is being read by the consumer the next is made, no more than one ahead.
+        No sentence at all is a valid file with a moment of silence. Raises Busy, SynthesisFailed,
+        ModelMissing, ModelMismatch, and ValueError for a media type without an encoder.
         """
         utterance = _Utterance(media_type, _pieces(sentences))
         with self._admission(utterance.stopped):

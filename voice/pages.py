@@ -30,9 +30,10 @@ def join(sentences: Sequence[str]) -> str:
 def cut(sentences: Sequence[str], max_words: int, more_hint: str) -> Page:
     """The first page: at most `max_words` words over the whole text, the hint included.
 
-    Whole sentences where the first one fits; a longer one is cut at a clause, else between words, and marked
-    with "…" on its last word. The hint stands only where something is left. Where the page has no room for it
-    beside one word, it is left out. No word is lost or doubled over the pages. Raises ValueError below one word.
+    Whole sentences where the first one fits; a longer one is cut at a clause, else between words, and
+    marked with "…" on its last word. The hint stands only where something is left, and not where the
+    page has no room for it beside one word. No word is lost or doubled over the pages. Raises
+    ValueError below one word.
     """
     if max_words < 1:
         raise ValueError("a page has at least one word")

@@ -53,9 +53,10 @@ _HAS_WORD = re.compile(r"\w")
 def speakable(markdown: str, notices: Notices) -> tuple[str, ...]:
     """The answer as sentences, in its own words and order; () where there is nothing to say.
 
-    Code, tables, images, URLs and formulas are announced, not read; a code-only answer says how much of what;
-    an answer mostly in a script an English voice can't read is one line that says so. Headings and list items are
-    sentences of their own, numbers of ordered lists kept. Never raises; time is linear in the text's length.
+    Code, tables, images, URLs and formulas are announced, not read; a code-only answer says how much
+    of what; an answer mostly in a script an English voice can't read is one line that says so. Headings
+    and list items are sentences of their own, numbers of ordered lists kept. Never raises; time is
+    linear in the text's length.
     """
     text = clean(markdown)
     is_too_long = len(text) > _LIMIT_CHARS

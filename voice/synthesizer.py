@@ -8,7 +8,8 @@ from voice.pcm import Pcm
 class Synthesizer(Protocol):
     """Text in, sound out; blocking, to be called in a worker thread.
 
-    `load` may be called more than once and is done by the first call; `synthesize` loads where that was not done.
+    `load` may be called more than once and is done by the first call; `synthesize` loads where that was
+    not done.
     """
 
     @property

@@ -9,6 +9,7 @@ to loop, and digital silence as padding makes loops likelier than faint noise.
 # ruff: noqa: PLC0415
 from __future__ import annotations
 
+import re
 import threading
 import zlib
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ REPEATED_WORDS = 3
 LONGEST_PROMPT_TOKENS = 448
 # Sound shorter than one frame of the spectrum's window has no spectrum.
 LEAST_S = 0.025
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +178,13 @@ def padded(samples: NDArray[np.float32], frames: int) -> NDArray[np.float32]:
 
 
 def has_repeat(text: str) -> bool:
-    """Whether the same three words in a row come up twice."""
-    words = text.lower().split()
+    """Whether the same three words in a row come up twice, or all of it is one phrase said again."""
+    words = _WORD.findall(text.lower())
     runs = [tuple(words[at : at + REPEATED_WORDS]) for at in range(len(words) - REPEATED_WORDS + 1)]
-    return len(set(runs)) < len(runs)
+    return len(set(runs)) < len(runs) or any(
+        len(words) % size == 0 and words == words[:size] * (len(words) // size)
+        for size in range(1, len(words) // 2 + 1)
+    )
 
 
 def _compression_ratio(text: str) -> float:

@@ -67,13 +67,15 @@ class View:
     `turns` are those that end after the position asked for, oldest first; without a
     position, the last one only. `end` is behind the last whole line. `quiet_s` is how long
     nothing was appended. `queued` holds the nonces of messages seen in the session's
-    own queue. `restarted` says that the position asked for is not of this file any more.
+    own queue. `after` is where the mark asked for stands in this file (0 without one).
+    `restarted` says that it could not be found there.
     """
 
     turns: tuple[Turn, ...]
     end: Position
     quiet_s: float
     queued: frozenset[str] = frozenset()
+    after: int = 0
     restarted: bool = False
 
 

@@ -7,9 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -30,11 +31,11 @@ class ServiceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A JSON reply: the status, the body, and the headers as they came."""
+    """A JSON reply: the status, the body, and the id of the ask it belongs to, where one was given."""
 
     status: int
     body: Mapping[str, Any]
-    headers: Mapping[str, str]
+    ask_id: str | None = None
 
     @property
     def state(self) -> str:
@@ -77,14 +78,19 @@ class Client:
         return Client(self.http, self.url, self.token, name)
 
     async def ask(self, session: str, message: str, **fields: Any) -> Reply:
-        """Deliver a prompt and wait up to `wait` (10) seconds."""
-        given = {"session": session, "message": message, "wait": WAIT_S, **fields}
-        return await self._json("POST", "/voice/ask", json={"client": self.name, **given})
+        """Deliver a prompt and wait up to `wait` (10) seconds; `id=None` sends no idempotency key."""
+        given = {"session": session, "message": message, "wait": WAIT_S, "id": uuid.uuid4().hex, **fields}
+        given = {key: value for key, value in given.items() if value is not None}
+        reply = await self._json("POST", "/voice/ask", json={"client": self.name, **given})
+        return replace(reply, ask_id=given.get("id"))
 
-    async def reply(self, session: str, **fields: Any) -> Reply:
-        """What is new in a session, waiting up to `wait` (10) seconds."""
+    async def reply(self, session: str, to: Reply, **fields: Any) -> Reply:
+        """The answer of the ask that heard `to`, waiting up to `wait` (10) seconds."""
         given = {"session": session, "wait": WAIT_S, **fields}
-        return await self._json("POST", "/voice/reply", json={"client": self.name, **given})
+        if to.ask_id is not None:
+            given["id"] = to.ask_id
+        reply = await self._json("POST", "/voice/reply", json={"client": self.name, **given})
+        return replace(reply, ask_id=to.ask_id)
 
     async def sessions(self, **fields: Any) -> Reply:
         return await self._json("GET", "/voice/sessions", params={"client": self.name, **fields})
@@ -94,7 +100,7 @@ class Client:
         replies = [first]
         async with asyncio.timeout(limit_s):
             while replies[-1].state == "working":
-                replies.append(await self.reply(session, id=first.message_id))
+                replies.append(await self.reply(session, first))
         return replies
 
     async def answer(self, session: str, message: str, **fields: Any) -> Reply:
@@ -122,7 +128,7 @@ class Client:
     async def _json(self, method: str, path: str, **how: Any) -> Reply:
         headers = {**self._headers(), "Accept": "application/json"}
         async with self.http.request(method, self.url + path, headers=headers, **how) as response:
-            return Reply(response.status, await response.json(), dict(response.headers))
+            return Reply(response.status, await response.json())
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ async def test_session_killed_in_its_turn_is_told_and_its_last_answer_stays_read
     stage.terminal.kill(cedar)
     ended = await ask
     refused = await client.ask("cedar", "Are you there?")
-    readable = await client.reply("cedar", id=heard.message_id)
+    readable = await client.reply("cedar", heard)
 
     assert (heard.state, heard.say) == ("finished", "The resin is fine.")
     assert (ended.status, ended.state) == (200, "error")

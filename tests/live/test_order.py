@@ -20,7 +20,7 @@ async def test_same_words_again_after_the_answer_are_a_new_prompt(
     key = f"again{'on' if join == '1' else 'off'}"
     model.answer(key, "Yes, once more.")
 
-    replies = [await client.answer("amber", f"Go on, {key}.", join=join) for _ in range(2)]
+    replies = [await client.answer("amber", f"Go on, {key}.", join=join, id=None) for _ in range(2)]
 
     assert [(reply.state, reply.say) for reply in replies] == [("finished", "Yes, once more.")] * 2
     assert model.words(key) == [f"Go on, {key}."] * 2
@@ -33,8 +33,12 @@ async def test_same_words_at_once_are_delivered_twice_only_when_joining_is_off(
     for key in ("joined", "apart"):
         model.answer(key, f"This was {key}.")
 
-    joined = await asyncio.gather(*(client.answer("amber", "Now joined.", wait=20) for _ in range(2)))
-    apart = await asyncio.gather(*(client.answer("amber", "Now apart.", wait=20, join=0) for _ in range(2)))
+    joined = await asyncio.gather(
+        *(client.answer("amber", "Now joined.", wait=20, id=None) for _ in range(2))
+    )
+    apart = await asyncio.gather(
+        *(client.answer("amber", "Now apart.", wait=20, join=0, id=None) for _ in range(2))
+    )
 
     assert [reply.say for reply in joined] == ["This was joined."] * 2
     assert [reply.state for reply in apart] == ["finished"] * 2

@@ -71,7 +71,7 @@ async def test_tool_work_is_told_as_progress_and_only_the_final_text_is_the_answ
     model.script("basalt", working, say("Both checks passed.", gate=gate))
 
     first = await client.ask("amber", "Check the basalt please.", wait=2)
-    second = await client.reply("amber", id=first.message_id, wait=1)
+    second = await client.reply("amber", first, wait=1)
     gate.set()
     last = (await client.until_settled("amber", second))[-1]
 

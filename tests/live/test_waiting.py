@@ -121,7 +121,7 @@ async def _once_answered(client: Client, asked: Reply) -> Reply:
     async with asyncio.timeout(20):
         while reply.state in ("needs_answer", "working"):
             await asyncio.sleep(0.2)
-            reply = await client.reply("amber", id=asked.message_id)
+            reply = await client.reply("amber", asked)
     return reply
 
 

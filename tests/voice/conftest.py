@@ -178,9 +178,12 @@ def speak() -> Callable[[str], Pcm]:
     piper = pytest.importorskip("piper")
     voice = piper.PiperVoice.load(find_tts("en_US-joe-medium").directory / "en_US-joe-medium.onnx")
 
+    # Without its random part the voice says a sentence the same way each time.
+    plain = piper.SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0)
+
     @functools.cache
     def spoken(text: str) -> Pcm:
-        chunks = list(voice.synthesize(text))
+        chunks = list(voice.synthesize(text, plain))
         samples = np.concatenate([chunk.audio_int16_array for chunk in chunks])
         frame = av.AudioFrame.from_ndarray(samples.reshape(1, -1), format="s16", layout="mono")
         frame.sample_rate = chunks[0].sample_rate

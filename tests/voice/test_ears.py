@@ -16,7 +16,7 @@ from voice.speech_gate import Span, SpeechGate
 from voice.whisper import Whisper
 
 SECOND = Pcm(bytes(32_000), 16_000)
-ORDER = "Run the tests and tell me what failed."
+ORDER = "Open the log file and tell me what went wrong."
 
 
 class FakeDecoder:

@@ -1,7 +1,7 @@
 """Spoken pages."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voice.pages import cut, join
@@ -56,6 +56,7 @@ def test_page_without_words_is_refused() -> None:
         cut(["One."], 0, HINT)
 
 
+@settings(deadline=None)
 @given(SENTENCES, st.integers(1, 70))
 def test_no_word_is_lost_or_doubled_over_the_pages(sentences: list[str], max_words: int) -> None:
     heard: list[str] = []

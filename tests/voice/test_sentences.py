@@ -1,12 +1,29 @@
 """Where a speaker would pause."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voice.sentences import clauses, split
 
-WORDS = st.sampled_from("one two, three and because which e.g. 3.5 v1.2 Dr. end. (why?) so… 测试。".split())
+WORDS = st.sampled_from(
+    [
+        "one",
+        "two,",
+        "three",
+        "and",
+        "because",
+        "which",
+        "e.g.",
+        "3.5",
+        "v1.2",
+        "Dr.",
+        "end.",
+        "(why?)",
+        "so…",
+        "测试。",
+    ]
+)
 
 
 @pytest.mark.parametrize(
@@ -33,12 +50,14 @@ def test_sentences_end_where_a_speaker_stops(text: str, sentences: list[str]) ->
     assert list(split(text)) == sentences
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, max_size=40))
 def test_no_word_is_lost_by_splitting(words: list[str]) -> None:
     text = " ".join(words)
     assert "".join("".join(split(text)).split()) == "".join(text.split())
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, max_size=60), st.integers(1, 12), st.integers(1, 30))
 def test_pieces_are_short_and_whole(words: list[str], first: int, later: int) -> None:
     pieces = clauses(" ".join(words), first, later)

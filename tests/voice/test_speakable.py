@@ -90,7 +90,7 @@ def test_inputs_that_broke_similar_products(case: dict[str, Any]) -> None:
     assert all(len(page.split()) <= 60 for page in pages)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=14).map("\n".join) | st.text(max_size=120))
 def test_any_document_becomes_clean_sentences(markdown: str) -> None:
     for sentence in speakable(markdown, NOTICES):
@@ -111,7 +111,8 @@ def test_time_grows_with_length_and_not_faster(unit: str) -> None:
         return time.perf_counter() - begun
 
     seconds(1_000)
-    assert seconds(40_000) < 24 * max(seconds(5_000), 0.005)
+    short = max(min(seconds(5_000) for _ in range(3)), 0.005)
+    assert min(seconds(40_000) for _ in range(2)) < 24 * short
 
 
 def test_deep_nesting_is_not_a_crash() -> None:

@@ -20,21 +20,114 @@ MARKS = set("*_`#~^|\\<>{}[]@=+%$€£&/")
 # Pieces of every pattern known, so that random text hits their edges.
 FRAGMENTS = [
     *(chr(code) for code in range(0x20, 0x7F)),
-    *" e.g. i.e. vs. 12:30 2026-03-04 $5 5$ 3.4 1,200 10k 5ms 5m30s v1.2.3 0x1F ~3 -> → ✅ ❌ 🚀 https://a.example/b".split(),
-    *"/home/x/a.py:4 a_b aB --x -v @x #4 PR !7 [[ ]] <b> </b> List<String> \x1b[31m \x00 \u200b \ud83d é 测试 σ ½ °C".split(
-        " "
-    ),
+    *[
+        "e.g.",
+        "i.e.",
+        "vs.",
+        "12:30",
+        "2026-03-04",
+        "$5",
+        "5$",
+        "3.4",
+        "1,200",
+        "10k",
+        "5ms",
+        "5m30s",
+        "v1.2.3",
+        "0x1F",
+        "~3",
+        "->",
+        "→",
+        "✅",
+        "❌",
+        "🚀",
+        "https://a.example/b",
+    ],
+    *[
+        "/home/x/a.py:4",
+        "a_b",
+        "aB",
+        "--x",
+        "-v",
+        "@x",
+        "#4",
+        "PR",
+        "!7",
+        "[[",
+        "]]",
+        "<b>",
+        "</b>",
+        "List<String>",
+        "\x1b[31m",
+        "\x00",
+        "\u200b",
+        "\ud83d",
+        "é",
+        "测试",
+        "σ",
+        "½",
+        "°C",
+    ],
     " ",
     " ",
     "\n",
 ]
 messy = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map("".join) | st.text(max_size=80)
 
-WORDS = (
-    "the a this that worker cache test tests request branch answer session it we I you is was has been failed passes "
-    "changed because while after before and but so GitHub JavaScript isn't don't they're well-known re-run café naïve "
-    "42 7 1,234 3.5 2026 UTC API JSON iPhone o'clock Monday 14:05 1990s"
-).split()
+WORDS = [
+    "the",
+    "a",
+    "this",
+    "that",
+    "worker",
+    "cache",
+    "test",
+    "tests",
+    "request",
+    "branch",
+    "answer",
+    "session",
+    "it",
+    "we",
+    "I",
+    "you",
+    "is",
+    "was",
+    "has",
+    "been",
+    "failed",
+    "passes",
+    "changed",
+    "because",
+    "while",
+    "after",
+    "before",
+    "and",
+    "but",
+    "so",
+    "GitHub",
+    "JavaScript",
+    "isn't",
+    "don't",
+    "they're",
+    "well-known",
+    "re-run",
+    "café",
+    "naïve",
+    "42",
+    "7",
+    "1,234",
+    "3.5",
+    "2026",
+    "UTC",
+    "API",
+    "JSON",
+    "iPhone",
+    "o'clock",
+    "Monday",
+    "14:05",
+    "1990s",
+]
 ENDS = [".", "!", "?", "...", "?!"]
 JOINTS = [" ", ", ", "; ", ": ", " — ", " – "]
 
@@ -57,12 +150,13 @@ def test_written_text_is_said_in_words(written: str, said: str) -> None:
     assert verbalize(written, NOTICES) == said
 
 
+@settings(deadline=None)
 @given(prose())
 def test_ordinary_english_comes_through_unchanged(sentence: str) -> None:
     assert verbalize(sentence, NOTICES) == sentence
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(messy)
 def test_output_has_no_marks_and_no_controls(text: str) -> None:
     said = verbalize(text, NOTICES)
@@ -73,13 +167,14 @@ def test_output_has_no_marks_and_no_controls(text: str) -> None:
     said.encode("utf-8")
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(messy)
 def test_output_is_its_own_output(text: str) -> None:
     said = verbalize(text, NOTICES)
     assert verbalize(said, NOTICES) == said
 
 
+@settings(deadline=None)
 @given(messy)
 def test_code_spans_never_fail_and_hold_no_marks(text: str) -> None:
     assert not MARKS & set(verbalize_code(text, NOTICES))
@@ -117,8 +212,9 @@ def test_time_grows_with_length_and_not_faster(unit: str) -> None:
         return time.perf_counter() - begun
 
     seconds(1_000)
+    short = max(min(seconds(5_000) for _ in range(3)), 0.005)
     # Eight times the text: quadratic work would take 64 times as long.
-    assert seconds(40_000) < 24 * max(seconds(5_000), 0.005)
+    assert min(seconds(40_000) for _ in range(2)) < 24 * short
 
 
 def test_long_token_is_named_and_the_rest_is_heard() -> None:

@@ -156,6 +156,7 @@ class ClaudeFollower:
             end=Position(self._session_id, reader.end, reader.print_at(reader.end)),
             quiet_s=quiet_s,
             queued=reader.queued,
+            after=after or 0,
             restarted=is_restarted,
         )
 
