@@ -7,6 +7,7 @@ a client that hangs up does not tear a message in half.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gateway import notes
 from gateway.agents.protocol import Agent, Message, Sent
@@ -49,7 +50,7 @@ class Courier:
             outcome = delivery.outcome
         if outcome is Outcome.FAILED:
             raise Unavailable("session_unreachable", {"name": claim.session.name})
-        return delivery
+        return replace(delivery, outcome=outcome)
 
     async def _send(self, agent: Agent, delivery: Delivery, message: Message) -> Outcome:
         sent = await agent.send(delivery.session, message)

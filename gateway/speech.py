@@ -118,11 +118,12 @@ class Speech:
 
     def _options(self, question: Question) -> tuple[str, ...]:
         return tuple(
-            self.say(
-                "option", number=self.phrases.number(i), label=join(speakable(label, self.phrases.notices))
-            )
+            self.say("option", number=self.phrases.number(i), label=self._label(label))
             for i, label in enumerate(question.options, start=1)
         )
+
+    def _label(self, label: str) -> str:
+        return join(speakable(label, self.phrases.notices)).rstrip(" .")
 
     def _failure(self, kind: str) -> str:
         return self.say(_FAILURES.get(kind, "api_error"))

@@ -20,7 +20,9 @@ _MATHS = re.compile(
 # "$A/$B" are variables or prices; a formula has an operator, a command or a lone letter.
 _LOOKS_LIKE_MATHS = re.compile(r"[\\^_=+<>{}()]|^\s*[A-Za-z]\s*$|\w\s*[-*/]\s*\w")
 _FENCE_MATHS = frozenset({"math", "latex", "tex", "katex"})
-_NEW_LINE = re.compile(r"\s*(?:[•‣◦▪–—→]|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|\d{1,3}[.)]\s)")
+_NEW_LINE = re.compile(
+    r"\s*(?:[•‣◦▪–—→]|[\u2300-\u23ff\u25a0-\u25ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|(?:\d{1,3}|[A-Za-z])[.)]\s)"
+)
 _TASK = re.compile(r"\[([ xX])\]\s+")
 _AFTER_CODE_LINE = re.compile(r":\d{1,7}(?:[-–:]\d{1,7})?(?!\w)")
 _ARROW = re.compile(r"^\s*(?:[-=]>|[\u2192\u21d2\u27a1])\s*$")
@@ -136,7 +138,7 @@ def _leaf(token: Token, notices: Notices) -> Iterator[Block]:
         language = re.sub(r"[^\w#+.-]", "", info[0]) if info else ""
         if language.lower() in _FENCE_MATHS:
             yield Block(BlockKind.NOTICE, notices.formula)
-        else:
+        elif token.content.strip():
             yield Block(
                 BlockKind.CODE, size=max(1, token.content.rstrip("\n").count("\n") + 1), language=language
             )
@@ -151,17 +153,16 @@ def _html(content: str, notices: Notices) -> Iterator[Block]:
     element = name[1].lower() if name else ""
     if element == "table":
         yield Block(BlockKind.TABLE, size=max(0, content.lower().count("<tr") - ("<th" in content.lower())))
-    elif element in {"script", "style", "pre"} and f"</{element}" in content.lower():
-        inner, _, rest = content.lower().partition(f"</{element}")
-        yield Block(
-            BlockKind.CODE,
-            size=inner.partition(">")[2].strip().count("\n") + 1,
-            language="html" if element != "pre" else "",
-        )
-        if len(rest) > 1:
-            yield from _words(content[-len(rest) :].partition(">")[2], notices)
+    elif element in {"script", "style", "pre"} and (closing := _closing_tag(element).search(content)):
+        inner = content[: closing.start()].partition(">")[2].strip()
+        yield Block(BlockKind.CODE, size=inner.count("\n") + 1, language="" if element == "pre" else "html")
+        yield from _words(content[closing.end() :], notices)
     else:
         yield from _words(content, notices)
+
+
+def _closing_tag(element: str) -> re.Pattern[str]:
+    return re.compile(rf"</{element}\s{{0,9}}>", re.IGNORECASE)
 
 
 def _words(content: str, notices: Notices) -> Iterator[Block]:

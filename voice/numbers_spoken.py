@@ -121,7 +121,7 @@ _TIMES = re.compile(rf"{_START}({NUMBER}) ?[x×](?![\w])")
 _BY = re.compile(r"(?<![\w.])(\d{1,5}) ?[x×] ?(\d{1,5})(?![\w])")
 _ABOUT = re.compile(rf"(?:\babout )?(?<![\w~/])[~≈∼] ?(?=[\d{_SYMBOLS}])")
 _RANGE = re.compile(r"(?<=\d)–(?=\d)")
-_MINUS = re.compile(rf"(?<![\w.)\]-])[-−](?=[\d{_SYMBOLS}])")
+_MINUS = re.compile(rf"(?<![\w.)\]%{_SYMBOLS}-])[-−](?=[\d{_SYMBOLS}])")
 _FRACTION = re.compile(r"(?<![\w./,-])(\d{1,6})/(\d{1,6})(?![\w/]|\.\d)")
 _HEX = re.compile(r"(?<!\w)0[xX]([0-9A-Fa-f]{1,64})(?!\w)")
 _VERSION = re.compile(
@@ -129,6 +129,8 @@ _VERSION = re.compile(
     r"(?:-?(rc|alpha|beta|pre|preview|dev|canary|next|nightly|[ab](?=\d))[.-]?(\d{1,9})?)?(?![\w])(?!\.\d)",
     re.IGNORECASE,
 )
+_NETWORK = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d{1,3}){3})/(\d{1,2})(?![\w.])")
+_DOTTED_DATE = re.compile(r"[0-3]?\d\.[01]?\d\.(?:19|20)\d\d")
 _NAMED = re.compile(rf"(?<!\w)({_NAMED_VERSIONS}) (\d{{1,4}}\.\d{{1,4}})(?!\w|[.,]\d)", re.IGNORECASE)
 
 
@@ -139,6 +141,7 @@ def spoken_numbers(text: str) -> str:
     text = _HEX.sub(lambda match: f"hex {' '.join(match[1][:8].upper())}", text)
     text = _MONEY.sub(_money, text)
     text = _MONEY_AFTER.sub(lambda match: _amount(match[1], match[2]), text)
+    text = _NETWORK.sub(lambda match: f"{match[1].replace('.', ' dot ')} slash {match[2]}", text)
     text = _NAMED.sub(lambda match: f"{match[1]} {match[2].replace('.', ' point ')}", text)
     text = _VERSION.sub(_version, text)
     text = _ABOUT.sub("about ", text)
@@ -221,6 +224,8 @@ def _version(match: re.Match[str]) -> str:
     named, letter, numbers, stage, stage_number = match.groups()
     parts = numbers.split(".")
     if len(parts) == 2 and not (named or letter or stage):
+        return match[0]
+    if _DOTTED_DATE.fullmatch(match[0]):
         return match[0]
     if len(parts) == 4 and not (named or letter) and all(int(part) < 256 for part in parts):
         return " dot ".join(parts)

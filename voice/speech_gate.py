@@ -29,7 +29,7 @@ class GateSettings:
     stay_threshold: float = 0.35
     shortest_speech_ms: int = 100
     shortest_pause_ms: int = 500
-    lead_s: float = 0.6
+    lead_s: float = 0.8
     tail_s: float = 0.4
 
 

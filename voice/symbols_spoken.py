@@ -32,7 +32,7 @@ _SIGNS = (
     (re.compile(r"(?<=[\w)])\s+÷\s+(?=\w)"), " divided by "),
     (re.compile(r"\s*±\s*"), " plus or minus "),
     (re.compile(r"\s*[≈≅]\s*"), " about "),
-    (re.compile(r"(?<=\d)\+(?!\w)"), " plus"),
+    (re.compile(r"(?<=\w)\+(?=[\s).,;:!?]|$)"), " plus"),
     (re.compile(r"(?<!\w)\+(?=\d)"), "plus "),
     (re.compile(r"(?<=\w)\s*\+\s*(?=\w)"), " plus "),
     (re.compile(r"(?<=[\w\"')])\s*[:+*/|-]?=\s*(?=[\w\"'($.-])"), " equals "),

@@ -27,6 +27,8 @@ _HOST_PORT = re.compile(
     r"((?:\d{1,3}(?:\.\d{1,3}){3}|localhost|[\w-]{1,63}(?:\.[A-Za-z][\w-]{1,62}){1,6})):(\d{2,5})"
 )
 _TAG_IN_CODE = re.compile(r"(?<!\w)</?([A-Za-z][\w-]{0,40})[^<>]{0,200}>")
+# Rulers and boxes that agents draw in code spans.
+_DECORATION = re.compile("[\u2500-\u259f\u2605\u2606\u25cf\u23bf]+")
 _CALL_MARKS = re.compile(r"\(\s*\)")
 _CODE_MARKS = re.compile(r"[(){};,]+")
 _PLAIN_CODE = re.compile(r"[\w\s./:@#+~*-]")
@@ -56,7 +58,7 @@ def verbalize_code(code: str, notices: Notices) -> str:
 
     Flags stay recognisable ("dash dash no verify"), names are split, quotes and brackets go.
     """
-    code = one_line(clean(code))
+    code = one_line(_DECORATION.sub(" ", clean(code)))
     if not _is_sayable(code):
         return notices.inline_code if code else ""
     code = _TAG_IN_CODE.sub(r"\1", code)
@@ -151,7 +153,7 @@ def _spoken_core(core: str, notices: Notices, in_code: bool) -> str:
 def _spoken_parts(core: str, notices: Notices, in_code: bool) -> str | None:
     """What is put together from parts that each are said by their own rule; None for a single part."""
     values = core.split("=")
-    if len(values) > 1 and all(values) and _IDENTIFIER.fullmatch(values[0]):
+    if len(values) > 1 and all(values) and "=>" not in core and _IDENTIFIER.fullmatch(values[0]):
         return " equals ".join(_spoken_core(value, notices, in_code) for value in values)
     if "::" in core.strip(":"):
         return " ".join(_spoken_core(part, notices, in_code) for part in core.split("::") if part)

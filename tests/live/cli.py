@@ -92,7 +92,7 @@ def _install(npm: str, target: Path) -> None:
 def _check_version(binary: Path) -> None:
     if not binary.is_file():
         raise CliMissing(f"npm installed {PACKAGE} without {platform_package()}.")
-    with tempfile.TemporaryDirectory(prefix="cd-") as home:
+    with tempfile.TemporaryDirectory(prefix="live-") as home:
         done = subprocess.run(
             [str(binary), "--version"],
             capture_output=True,

@@ -32,7 +32,7 @@ class IsolatedHome:
     @classmethod
     def create(cls, projects: Sequence[str]) -> "IsolatedHome":
         """Make the directories, with `projects` (plain names) trusted by the CLI."""
-        made = cls(Path(tempfile.mkdtemp(prefix="cd-")).resolve())
+        made = cls(Path(tempfile.mkdtemp(prefix="live-")).resolve())
         room = len(os.fsencode(made.runtime / _LONGEST_SOCKET))
         if room >= SOCKET_LIMIT_BYTES:
             made.remove()

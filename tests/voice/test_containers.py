@@ -119,21 +119,27 @@ async def test_wav_that_ends_inside_a_sample_decodes(recordings: Any, decoder: D
     [{"rate_hz": 1}, {"rate_hz": 1_000_000_000}, {"channels": 65_535}, {"channels": 0}, {"bits": 0}],
     ids=str,
 )
-async def test_absurd_wav_header_is_unreadable(lie: dict[str, int], recordings: Any, decoder: Decoder) -> None:
+async def test_absurd_wav_header_is_unreadable(
+    lie: dict[str, int], recordings: Any, decoder: Decoder
+) -> None:
     header = recordings.WavHeader(**lie)
     with pytest.raises(Unreadable):
         await decoder.decode(recordings.wav(bytes(3_200), header))
 
 
 @pytest.mark.parametrize("name", ["webm", "mp3", "wav", "ogg_opus", "mp4_fragmented", "aac", "flac"])
-async def test_truncated_recording_keeps_what_came_before(name: str, recordings: Any, decoder: Decoder) -> None:
+async def test_truncated_recording_keeps_what_came_before(
+    name: str, recordings: Any, decoder: Decoder
+) -> None:
     data = recordings.tone_in(name, 4.0)
     decoded = await decoder.decode(data[: len(data) * 6 // 10])
     assert 0.8 < decoded.pcm.seconds < 3.5
 
 
 @pytest.mark.parametrize("keep", [9, 40, 60, 90])
-async def test_recording_cut_before_its_index_is_truncated(keep: int, recordings: Any, decoder: Decoder) -> None:
+async def test_recording_cut_before_its_index_is_truncated(
+    keep: int, recordings: Any, decoder: Decoder
+) -> None:
     data = recordings.tone_in("m4a")
     with pytest.raises(Truncated):
         await decoder.decode(data[: len(data) * keep // 100])
@@ -176,9 +182,7 @@ async def test_joined_recordings_give_at_least_the_first(recordings: Any, decode
     assert decoded.pcm.seconds >= 1.9
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [(1, 0), (0, 1), (1, -1), (1, 1), (1, 0.001)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("left", "right"), [(1, 0), (0, 1), (1, -1), (1, 1), (1, 0.001)], ids=str)
 async def test_a_voice_on_any_channel_is_kept(
     left: float, right: float, recordings: Any, decoder: Decoder
 ) -> None:
@@ -221,13 +225,22 @@ async def test_a_small_file_of_hours_costs_little_memory(recordings: Any, decode
     status = Path(f"/proc/{decoder.pids[0]}/status")
     with pytest.raises(TooLong):
         await decoder.decode(recordings.tone_in("aac", 1.0) * 1_000)
-    peak_kb = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    peak_kb = next(
+        int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")
+    )
     assert peak_kb < 200_000
 
 
 def _in_locked_process(code: str) -> str:
     prelude = "import _socket\nfrom voice import decoder_child as c\nc._warm_up()\nc.lock_down(1 << 28)\n"
-    attempt = f"try:\n    {code}\nexcept BaseException as error:\n    print(type(error).__name__)\nelse:\n    print('done')\n"
+    attempt = f"""
+try:
+    {code}
+except BaseException as error:
+    print(type(error).__name__)
+else:
+    print('done')
+"""
     done = subprocess.run(
         [sys.executable, "-c", prelude + attempt], capture_output=True, text=True, timeout=60, check=True
     )
@@ -243,7 +256,9 @@ def _in_locked_process(code: str) -> str:
         "__import__('os').dup(0)",
         "__import__('os').pipe()",
         "__import__('os').open('/etc/hostname', 0)",
-        "__import__('os').posix_spawn('/bin/true', ['true'], {})" if os.geteuid() else "__import__('os').dup(1)",
+        "__import__('os').posix_spawn('/bin/true', ['true'], {})"
+        if os.geteuid()
+        else "__import__('os').dup(1)",
         "bytearray(1 << 30)" if sys.platform == "linux" else "open('/etc/hostname')",
     ],
 )

@@ -58,7 +58,7 @@ class FakeGate:
 class FakeRecognizer:
     """Returns a segment, once it is let go; notes who was cancelled."""
 
-    segment: Segment = Segment("open the log")
+    segment: Segment = field(default_factory=lambda: Segment("open the log"))
     go: threading.Event = field(default_factory=threading.Event)
     started: threading.Event = field(default_factory=threading.Event)
     calls: list[tuple[Pcm, Hints]] = field(default_factory=list)
@@ -277,7 +277,13 @@ async def test_nothing_is_heard_where_nobody_speaks(real_ears: Ears, recordings:
 
 @pytest.mark.models
 async def test_what_is_no_recording_is_an_error_of_ours(real_ears: Ears, recordings: Any) -> None:
-    for data in (b"", b"<html></html>", b"run the tests", recordings.tone_in("m4a")[:300], recordings.wav(b"")):
+    for data in (
+        b"",
+        b"<html></html>",
+        b"run the tests",
+        recordings.tone_in("m4a")[:300],
+        recordings.wav(b""),
+    ):
         with pytest.raises(VoiceError):
             await real_ears.hear(data)
 

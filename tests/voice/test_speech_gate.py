@@ -40,9 +40,8 @@ def _noises(recordings: Any) -> dict[str, Pcm]:
 
 @pytest.mark.models
 def test_nobody_speaks_in_noise(gate: SpeechGate, recordings: Any) -> None:
-    assert {name: gate.speech_spans(pcm) for name, pcm in _noises(recordings).items()} == {
-        name: () for name in _noises(recordings)
-    }
+    for name, pcm in _noises(recordings).items():
+        assert gate.speech_spans(pcm) == (), name
 
 
 @pytest.mark.models
@@ -59,7 +58,7 @@ def test_a_late_word_is_found_where_it_is(gate: SpeechGate, speak: Callable[[str
     spans = gate.speech_spans(late)
     assert spans[0][0] == pytest.approx(35.0, abs=0.3)
     excerpt = gate.excerpt(late, spans)
-    assert excerpt.seconds < speak(ORDER).seconds + 1.0
+    assert excerpt.seconds < speak(ORDER).seconds + 1.3
 
 
 @pytest.mark.models
@@ -74,9 +73,9 @@ def test_excerpt_keeps_lead_and_tail_and_joins_what_overlaps() -> None:
     pcm = Pcm(np.arange(10 * RATE_HZ, dtype="<u2").tobytes(), RATE_HZ)
     gate = SpeechGate()
     one = gate.excerpt(pcm, ((2.0, 3.0),))
-    assert one.samples == pcm.samples[int(1.4 * RATE_HZ) * 2 : int(3.4 * RATE_HZ) * 2]
+    assert one.samples == pcm.samples[int(1.2 * RATE_HZ) * 2 : int(3.4 * RATE_HZ) * 2]
     joined = gate.excerpt(pcm, ((2.0, 3.0), (3.5, 4.0)))
-    assert joined.seconds == pytest.approx(3.0)
+    assert joined.seconds == pytest.approx(3.2)
     edges = gate.excerpt(pcm, ((0.1, 9.9),))
     assert edges == pcm
     assert gate.excerpt(pcm, ()).samples == b""

@@ -74,7 +74,12 @@ def test_speech_longer_than_a_window_is_taken_whole(whisper: Whisper, speak: Cal
 
 @pytest.mark.models
 def test_several_threads_get_their_own_words(whisper: Whisper, speak: Callable[[str], Pcm]) -> None:
-    orders = ["Open the log file.", "Merge the branch.", "Stop the server.", "Show me the answer, and explain it."]
+    orders = [
+        "Open the log file.",
+        "Merge the branch.",
+        "Stop the server.",
+        "Show me the answer, and explain it.",
+    ]
     heard: dict[str, str] = {}
 
     def work(order: str) -> None:
@@ -87,7 +92,9 @@ def test_several_threads_get_their_own_words(whisper: Whisper, speak: Callable[[
         thread.start()
     for thread in threads:
         thread.join()
-    assert {order: _words(text) for order, text in heard.items()} == {order: _words(order) for order in orders}
+    assert {order: _words(text) for order, text in heard.items()} == {
+        order: _words(order) for order in orders
+    }
 
 
 @pytest.mark.models
@@ -170,7 +177,10 @@ def test_long_sound_is_cut_in_its_pauses_and_nothing_is_lost() -> None:
     pieces = windows(pcm, 28.0)
     assert b"".join(piece.samples for _, piece in pieces) == pcm.samples
     assert all(piece.seconds <= 28.0 for _, piece in pieces)
-    assert [start_s for start_s, _ in pieces[1:3]] == [pytest.approx(20.3, abs=0.3), pytest.approx(41.3, abs=0.3)]
+    assert [start_s for start_s, _ in pieces[1:3]] == [
+        pytest.approx(20.3, abs=0.3),
+        pytest.approx(41.3, abs=0.3),
+    ]
     assert [start_s for start_s, _ in pieces] == pytest.approx(
         np.cumsum([0.0, *(piece.seconds for _, piece in pieces[:-1])]).tolist()
     )

@@ -22,7 +22,8 @@ LINE_LIMIT_BYTES = 32 * 1024 * 1024
 """A longer line is passed over; the longest seen in the wild hold a few MB of an image."""
 
 _CHUNK_BYTES = 256 * 1024
-_PRINT_BYTES = 64
+# Long enough to hold the uuid and the time of a short line; the ends of lines are much alike.
+_PRINT_BYTES = 512
 _TAIL_PROMPTS = 3
 _OLDER_TURNS = 256
 
@@ -136,7 +137,7 @@ def _has_uuid(data: bytes, record_id: str) -> bool:
 
 
 def print_before(file: BinaryIO, offset: int) -> str:
-    """A short print of the (at most 64) bytes that stand before `offset`."""
+    """A short print of the (at most 512) bytes that stand before `offset`."""
     start = max(0, offset - _PRINT_BYTES)
     file.seek(start)
     return blake2s(file.read(offset - start), digest_size=4).hexdigest()
