@@ -12,15 +12,19 @@ from dataclasses import replace
 from gateway import notes
 from gateway.agents.protocol import Agent, Message, Sent
 from gateway.errors import Unavailable
+from gateway.listening import Listener
 from gateway.model import Outcome
 from gateway.store import Claim, Delivery, Store
+from gateway.waiting_line import WaitingLine
 
 
 class Courier:
     """Sends messages and keeps the ledger."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, listener: Listener, line: WaitingLine) -> None:
         self._store = store
+        self._listener = listener
+        self._line = line
         self._sending: dict[int, asyncio.Task[Outcome]] = {}
         self._delivering: set[asyncio.Task[Delivery]] = set()
 
@@ -40,17 +44,39 @@ class Courier:
         if is_new:
             content = notes.compose(claim.words, claim.nonce, note_lines)
             message = Message(claim.message_id, content, claim.nonce)
-            sending = asyncio.create_task(self._send(agent, delivery, message), name="send")
+            ahead = await self._store.unsettled(delivery)
+            if ahead:
+                self._line.held.add(delivery.id)
+            sending = asyncio.create_task(self._send_after(ahead, agent, delivery, message), name="send")
             self._sending[delivery.id] = sending
             sending.add_done_callback(lambda _: self._sending.pop(delivery.id, None))
-            outcome = await sending
-        elif delivery.id in self._sending:
+            outcome = delivery.outcome if ahead else await sending
+        elif delivery.id in self._sending and delivery.id not in self._line.held:
             outcome = await asyncio.shield(self._sending[delivery.id])
         else:
             outcome = delivery.outcome
         if outcome is Outcome.FAILED:
             raise Unavailable("session_unreachable", {"name": claim.session.name})
         return replace(delivery, outcome=outcome)
+
+    async def _send_after(
+        self, ahead: Sequence[Delivery], agent: Agent, delivery: Delivery, message: Message
+    ) -> Outcome:
+        """Send once nothing more will come of what is ahead, so that the message gets a turn of its own."""
+        try:
+            for earlier in ahead:
+                await self._listener.until_over(agent, earlier)
+                await self._store.settle(earlier.id)
+            outcome = await self._send(agent, delivery, message)
+            if ahead and outcome is Outcome.FAILED:
+                self._line.failed.add(delivery.id)
+            return outcome
+        except asyncio.CancelledError:
+            if delivery.id in self._line.held:
+                await asyncio.shield(self._store.record(delivery.id, Outcome.FAILED))
+            raise
+        finally:
+            self._line.held.discard(delivery.id)
 
     async def _send(self, agent: Agent, delivery: Delivery, message: Message) -> Outcome:
         sent = await agent.send(delivery.session, message)
@@ -63,5 +89,8 @@ class Courier:
         return outcome
 
     async def close(self) -> None:
-        """Let messages that are on their way arrive."""
-        await asyncio.gather(*self._delivering, return_exceptions=True)
+        """Let messages that are on their way arrive; those held back are not sent any more."""
+        for delivery_id, sending in list(self._sending.items()):
+            if delivery_id in self._line.held:
+                sending.cancel()
+        await asyncio.gather(*self._delivering, *self._sending.values(), return_exceptions=True)

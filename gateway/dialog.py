@@ -27,6 +27,7 @@ from gateway.speech import Said, Speech
 from gateway.spoken_commands import Command, SpokenCommands
 from gateway.store import Claim, Delivery, Heard, Store
 from gateway.utterance import Event, Progress, Sentence, Settled, Utterance, WordsHeard
+from gateway.waiting_line import WaitingLine
 from voice.sentences import split
 
 MESSAGE_LIMIT_BYTES = 64 * 1024
@@ -60,8 +61,9 @@ class Dialog:
         self._commands = parts.commands
         self._cursors = parts.cursors
         self._clock = parts.clock
-        self._courier = Courier(parts.store)
-        self._listener = Listener(parts.store, parts.speech, parts.clock)
+        line = WaitingLine()
+        self._listener = Listener(parts.store, parts.speech, parts.clock, line)
+        self._courier = Courier(parts.store, self._listener, line)
         self._handing_over: dict[str, list[asyncio.Future[None]]] = {}
         self._last_progress: OrderedDict[tuple[str, str], str] = OrderedDict()
 
@@ -143,6 +145,7 @@ class Dialog:
         agent = self._sessions.agent_of(session)
         view = await agent.follow(session).view(None)
         mark = await self._store.mark(utterance.client, session)
+        is_fresh = mark is None
         if mark is None:
             mark = Mark(view.end, "")
             await self._store.set_mark(utterance.client, session, mark)
@@ -165,6 +168,7 @@ class Dialog:
             deadline=utterance.began_at + utterance.wait_s,
             is_exact=delivery.heard_at is not None,
             is_ask=True,
+            is_fresh=is_fresh,
         )
 
     def _check(self, utterance: Utterance, session: Session) -> None:

@@ -9,6 +9,7 @@ from voice.ears import Heard as HeardByEars
 from voice.errors import (
     Busy,
     DecoderFailed,
+    RecognitionFailed,
     TooLarge,
     TooLong,
     Truncated,
@@ -60,7 +61,7 @@ def translated(error: VoiceError, settings: Settings) -> GatewayError:
     match error:
         case Truncated():
             return NothingUsable("truncated")
-        case Unreadable() | DecoderFailed():
+        case Unreadable() | DecoderFailed() | RecognitionFailed():
             return NothingUsable("unreadable")
         case TooLong():
             return TooLargeRequest("too_long", {"limit_s": f"{settings.stt.audio_seconds:.0f}"})

@@ -4,8 +4,10 @@ What there is to say is decided from the transcript: the answer belongs to the t
 in which the transcript took our message in, and what an earlier turn said is not it.
 """
 
+import math
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gateway.agents.protocol import Agent, Mark, Position, View
@@ -16,6 +18,7 @@ from gateway.progress import describe
 from gateway.speech import Said, Speech
 from gateway.store import Delivery, Store
 from gateway.verdict import QUIET_S, Situation, has_ended, waiting_for
+from gateway.waiting_line import WaitingLine
 
 UNSEEN_S = 3.0
 """After this long without a trace of a message in the session it is probably lost (CLI 2.1.332)."""
@@ -38,7 +41,8 @@ class Wanted:
 
     `mark` is where the client stopped listening (None: it never listened, so only the last
     turn counts). `delivery` is the message whose answer is wanted, `waiting` are this client's
-    others; `is_exact` leaves out everything but that answer. `deadline` is on the monotonic clock.
+    others; `is_exact` leaves out everything but that answer, and so does `is_fresh` for a
+    client that begins to listen with this ask. `deadline` is on the monotonic clock.
     """
 
     session: Session
@@ -48,6 +52,7 @@ class Wanted:
     waiting: tuple[Delivery, ...] = ()
     is_exact: bool = False
     is_ask: bool = False
+    is_fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +65,42 @@ class Found:
     mark: Mark | None
     outcome: Outcome | None
     heard_ids: tuple[int, ...] = ()
+    is_over: bool = False
 
 
 class Listener:
     """Follows sessions for the dialog."""
 
-    def __init__(self, store: Store, speech: Speech, clock: Clock) -> None:
+    def __init__(self, store: Store, speech: Speech, clock: Clock, line: WaitingLine) -> None:
         self._store = store
+        self._line = line
         self._speech = speech
         self._clock = clock
         self._first_looked: OrderedDict[int, float] = OrderedDict()
 
     async def listen(self, agent: Agent, wanted: Wanted) -> AsyncIterator[str | Found]:
         """Progress sentences while the session works, then what was found."""
-        session, told = wanted.session, ""
+        told = ""
+        async with aclosing(self._looks(agent, wanted)) as looks:
+            async for found in looks:
+                if found.said is not None or self._clock.monotonic() >= wanted.deadline:
+                    yield found
+                    return
+                if found.progress and found.progress != told:
+                    told = found.progress
+                    yield told
+
+    async def until_over(self, agent: Agent, delivery: Delivery) -> None:
+        """Return once nothing more will come of a message: its turn ended, or it was given up."""
+        wanted = Wanted(delivery.session, None, delivery, deadline=math.inf, is_exact=True)
+        async with aclosing(self._looks(agent, wanted)) as looks:
+            async for found in looks:
+                if found.is_over:
+                    return
+
+    async def _looks(self, agent: Agent, wanted: Wanted) -> AsyncGenerator[Found, None]:
+        """One finding after the other, each time that something changed."""
+        session = wanted.session
         while True:
             follower = agent.follow(session)
             async with follower.changes() as changes:
@@ -83,14 +110,9 @@ class Listener:
                     if found.mark is not None:
                         position = await follower.position(found.mark.position.offset)
                         found = replace(found, mark=replace(found.mark, position=position))
+                    yield found
                     left_s = wanted.deadline - self._clock.monotonic()
-                    if found.said is not None or left_s <= 0:
-                        yield found
-                        return
-                    if found.progress and found.progress != told:
-                        told = found.progress
-                        yield told
-                    await changes.wait(min(left_s, look.next_look_s()))
+                    await changes.wait(max(0.0, min(left_s, look.next_look_s())))
                     now = await agent.look(session)
                     if now.id != session.id:
                         session = now
@@ -99,6 +121,10 @@ class Listener:
 
     async def _judge(self, agent: Agent, look: "_Look") -> Found:
         delivery = look.wanted.delivery
+        if delivery is not None and delivery.id in self._line.held:
+            return look.judge_held()
+        if delivery is not None and delivery.id in self._line.failed:
+            return look.not_sent()
         receipt = agent.receipt(delivery.message_id) if delivery else None
         age_s = self._age_s(delivery) if delivery else 0.0
         found = look.judge(receipt, age_s)
@@ -161,6 +187,20 @@ class _Look:
             return self._found(None, outcome, describe(last, self.speech.phrases))
         return self._nothing(outcome)
 
+    def judge_held(self) -> Found:
+        """Our message waits here for an earlier one: what that one waits for is worth telling."""
+        if not self.wanted.is_ask and (ready := self._ready(None)):
+            return self._tell(ready, None, None)
+        last = self._situation(self.view.turns[-1] if self.view.turns else None)
+        waiting = waiting_for(last)
+        if waiting is not None:
+            return self._found(self.speech.of_waiting(waiting, last.turn), None)
+        return self._found(None, None, self.speech.say("working_queued") + ".")
+
+    def not_sent(self) -> Found:
+        """Our message was held back here, and when its turn came the session could not be reached."""
+        return self._given_up(self.speech.say("session_unreachable", name=self.session.name), Outcome.FAILED)
+
     def _situation(self, turn: Turn | None) -> Situation:
         return Situation(self.session, turn, self.view.quiet_s)
 
@@ -221,7 +261,7 @@ class _Look:
         if self.wanted.is_exact or self.wanted.is_ask:
             if own is None or not is_over:
                 return ()
-            if self.wanted.is_exact:
+            if self.wanted.is_exact or self.wanted.is_fresh:
                 return (own,)
         after = self._after()
         ready: list[Turn] = []
@@ -256,7 +296,7 @@ class _Look:
         else:
             told = [sentence for earlier in before for sentence in earlier.sentences]
             said = replace(said, sentences=(*told, *notes, *said.sentences))
-        return self._found(said, outcome, told=ready)
+        return replace(self._found(said, outcome, told=ready), is_over=own is not None)
 
     def _own_after(self, turn: Turn, after: int) -> int:
         delivery = self.wanted.delivery
@@ -301,7 +341,7 @@ class _Look:
     def _given_up(self, sentence: str, outcome: Outcome | None) -> Found:
         """Nothing more will come of our message; once that is heard it is not waited for any more."""
         found = self._found(Said(State.ERROR, (sentence,)), outcome)
-        return replace(found, heard_ids=self._delivery_ids())
+        return replace(found, heard_ids=self._delivery_ids(), is_over=True)
 
     def _found(
         self, said: Said | None, outcome: Outcome | None, progress: str = "", told: Sequence[Turn] = ()

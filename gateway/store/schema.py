@@ -36,7 +36,8 @@ STEPS: tuple[str, ...] = (
         claimed_at REAL NOT NULL,
         outcome TEXT NOT NULL,
         outcome_at REAL NOT NULL,
-        heard_at REAL
+        heard_at REAL,
+        settled_at REAL
     ) STRICT;
     CREATE TABLE requests (
         client TEXT NOT NULL,

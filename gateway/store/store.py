@@ -16,6 +16,9 @@ from gateway.store.database import Database
 from gateway.store.records import Claim, ClientState, Delivery, Heard, LastReply
 
 _NOT_WORDS = re.compile(r"[\W_]+")
+UNSETTLED_S = 15 * 60.0
+"""A message older than this holds back no other."""
+
 _NOT_SENT = (Outcome.FAILED, Outcome.DENIED, Outcome.EXPIRED, Outcome.REFUSED, Outcome.DROPPED)
 
 
@@ -102,10 +105,11 @@ class Store:
         await self._database.run(lambda db: db.execute(_RECORD, values))
 
     async def delivery(self, client: str, request_id: str) -> Delivery | None:
-        """The delivery that this client asked for under this id."""
+        """The delivery that this client asked for under this id, or that has this message id."""
 
         def work(db: sqlite3.Connection) -> Delivery | None:
             row = db.execute(_BY_REQUEST, (client, request_id)).fetchone()
+            row = row or db.execute(_BY_MESSAGE, (client, request_id)).fetchone()
             return None if row is None else rows.delivery(row)
 
         return await self._database.run(work)
@@ -118,6 +122,26 @@ class Store:
             return [rows.delivery(row) for row in found]
 
         return await self._database.run(work)
+
+    async def unsettled(self, delivery: Delivery) -> Sequence[Delivery]:
+        """Earlier deliveries to the same process that something may still come of, oldest first."""
+        since = self._clock.wall() - UNSETTLED_S
+        final = [outcome.value for outcome in Outcome if outcome.is_final]
+        values = (delivery.session.process.key, delivery.id, since, *final)
+
+        def work(db: sqlite3.Connection) -> list[Delivery]:
+            return [rows.delivery(row) for row in db.execute(_UNSETTLED, values).fetchall()]
+
+        return await self._database.run(work)
+
+    async def settle(self, delivery_id: int) -> None:
+        """Nothing more will come of this delivery; the next one need not wait for it."""
+        now = self._clock.wall()
+        await self._database.run(
+            lambda db: db.execute(
+                "UPDATE deliveries SET settled_at = ? WHERE id = ? AND settled_at IS NULL", (now, delivery_id)
+            )
+        )
 
     async def mark(self, client: str, session: Session) -> Mark | None:
         """Where this client stopped listening: in this session, else in what its process or name held before.
@@ -150,7 +174,10 @@ class Store:
             if heard.reply is not None:
                 db.execute(_PAGE, rows.page_values(heard.client, heard.reply, now))
             for delivery_id in heard.delivery_ids:
-                db.execute("UPDATE deliveries SET heard_at = ? WHERE id = ?", (now, delivery_id))
+                db.execute(
+                    "UPDATE deliveries SET heard_at = ?, settled_at = coalesce(settled_at, ?) WHERE id = ?",
+                    (now, now, delivery_id),
+                )
 
         await self._database.run(work)
 
@@ -222,6 +249,7 @@ _BY_REQUEST = """
 SELECT deliveries.* FROM requests JOIN deliveries ON deliveries.id = requests.delivery_id
 WHERE requests.client = ? AND requests.request_id = ?
 """
+_BY_MESSAGE = "SELECT * FROM deliveries WHERE client = ? AND message_id = ?"
 _RECENT_WORDS = """
 SELECT * FROM deliveries
 WHERE client = ? AND words_hash = ? AND claimed_at > ? AND claimed_at <= ? AND heard_at IS NULL
@@ -240,6 +268,11 @@ _WAITING = """
 SELECT * FROM deliveries WHERE client = ? AND (session_id = ? OR process = ?) AND heard_at IS NULL
 ORDER BY id
 """
+_UNSETTLED = f"""
+SELECT * FROM deliveries WHERE process = ? AND id < ? AND claimed_at > ? AND settled_at IS NULL
+AND outcome NOT IN ({", ".join("?" for outcome in Outcome if outcome.is_final)})
+ORDER BY id
+"""  # noqa: S608 - only question marks are put in
 _MARK = """
 SELECT * FROM cursors WHERE client = ? AND (session_id = ? OR process = ? OR session_name = ?)
 ORDER BY session_id = ? DESC, process = ? DESC, moved_at DESC LIMIT 1
