@@ -15,7 +15,7 @@ IN_VENV = .venv/bin/python
 .DEFAULT_GOAL = help
 .PHONY: demo test quick check lint bench live clean help python embedded testing
 
-demo: embedded ## one spoken round trip, then the talk page (ARGS=--once ends after the first)
+demo: embedded ## one spoken round trip, then the gateway goes on (ARGS=--once: ends)
 	@.venv/bin/codriver demo $(ARGS)
 
 test: python ## the whole test suite, and its quick part on every other Python that is here

@@ -79,7 +79,11 @@ def make_voice(settings: Settings) -> Voice:
     if _has("faster_whisper") and _has("av"):
         limits = Limits(bytes=settings.server.body_limit_bytes, seconds=stt.audio_seconds)
         whisper = WhisperSettings(
-            model=stt.model, language=stt.language, workers=stt.workers, threads_per_worker=stt.threads
+            model=stt.model,
+            language=stt.language,
+            workers=stt.workers,
+            threads_per_worker=stt.threads,
+            beam_size=stt.beam_size,
         )
         ears = Ears(Decoder(limits), Whisper(whisper), SpeechGate(), stt.workers, stt.queue)
     if _has("piper") and _has("av"):

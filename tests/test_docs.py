@@ -17,7 +17,10 @@ from gateway.settings.shown import masked
 ROOT = Path(__file__).parent.parent
 DEFAULTS = ROOT / "config" / "codriver.yaml"
 MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:root|work)(?:/|\b)")
-TEXT = frozenset(".cfg .html .js .json .md .plist .py .service .sh .toml .txt .yaml .yml".split())
+TEXT = {
+    *(".cfg", ".html", ".js", ".json", ".md", ".plist", ".py"),
+    *(".service", ".sh", ".toml", ".txt", ".yaml", ".yml"),
+}
 
 
 def tracked() -> list[Path]:

@@ -17,11 +17,21 @@ LAYERS = (
     {"agents", "notes", "store", "tailnet"},
     {
         *("cursors", "delivery", "fields", "hearing", "listening", "phrases", "policy", "progress", "prose"),
-        *("questions", "routing", "sessions", "speech", "spoken_commands", "talking", "utterance", "verdict"),
+        *(
+            "questions",
+            "routing",
+            "sessions",
+            "speech",
+            "spoken_commands",
+            "talking",
+            "utterance",
+            "verdict",
+            "waiting_line",
+        ),
     },
     {"dialog"},
     {"doors"},
-    {"cli", "demo", "doctor", "service"},
+    {"__main__", "cli", "demo", "doctor", "service"},
 )
 HEIGHTS = {part: height for height, layer in enumerate(LAYERS) for part in layer}
 

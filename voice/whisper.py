@@ -52,6 +52,7 @@ class WhisperSettings:
     compute_type: str = "int8"
     workers: int = 2
     threads_per_worker: int = 1
+    beam_size: int = BEAM
 
 
 class Whisper:
@@ -151,7 +152,7 @@ class Whisper:
         result = self._model.model.generate(
             encoded,
             [prompt],
-            beam_size=BEAM,
+            beam_size=self.settings.beam_size,
             max_length=min(len(prompt) + most_tokens, LONGEST_PROMPT_TOKENS),
             return_scores=True,
             return_no_speech_prob=True,

@@ -18,6 +18,7 @@ from gateway.cli.failure import CommandFailure
 from gateway.doors import replies
 from gateway.doors.voice import MAX_WAIT_S, session_row
 from gateway.errors import GatewayError
+from gateway.model import State
 from gateway.service import Service, open_service
 from gateway.settings import Settings, load
 from gateway.utterance import Settled, Switches, Utterance
@@ -66,8 +67,8 @@ def run(args: argparse.Namespace, environ: Mapping[str, str], out: TextIO, err: 
     else:
         for answer in answers:
             name = f"{answer['session']['name']}: " if len(answers) > 1 and answer.get("session") else ""
-            print(f"{name}{answer['say']}", file=err if "code" in answer else out)
-    return 1 if any("code" in answer for answer in answers) else 0
+            print(f"{name}{answer['say']}", file=err if answer["state"] == State.ERROR else out)
+    return 1 if any(answer["state"] == State.ERROR for answer in answers) else 0
 
 
 async def _talk(settings: Settings, args: argparse.Namespace) -> list[dict[str, Any]]:

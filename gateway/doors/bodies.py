@@ -8,60 +8,74 @@ while it is read, and never written anywhere.
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
 
-from aiohttp import BodyPartReader, MultipartReader, StreamReader, web
-from aiohttp.base_protocol import BaseProtocol
+from aiohttp import HttpVersion11, web
 
-from gateway.errors import BadRequest, NothingUsable, TooLargeRequest
+from gateway.doors.multipart import BadMultipart, Part, parts
+from gateway.doors.target import form_fields, loose_form_fields
+from gateway.errors import BadRequest, GatewayError, NothingUsable, TooLargeRequest
 from gateway.fields import FIELDS
 from voice.containers import sniff
 
 TOKEN_BODY_LIMIT_BYTES = 64 * 1024
 """A body is read up to here to find a token in it; beyond that only with a right one."""
 
+TEXT_LIMIT_BYTES = 1024 * 1024
+"""No message of 64 KiB needs more than this, however it is escaped; recordings may."""
+
 _SNIFF_BYTES = 4096
-_PARTS = 64
-_TEXT_PART_LIMIT_BYTES = 256 * 1024
 _RECORDING_PARTS = ("audio", "file")
-_OPEN_TYPES = ("", "application/octet-stream", "application/x-www-form-urlencoded")
+_FORM = "application/x-www-form-urlencoded"
+_OPEN_TYPES = ("", "application/octet-stream", _FORM)
+_SOUND_TYPES = ("audio/", "video/")
+_NOT_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a body held: field texts in order, and the bytes of a recording."""
+    """What a body held: field texts in order, the bytes of a recording, and what is wrong with it.
+
+    The fields of a body with a problem are those that could be made out: a token among them counts,
+    so that who may come in hears what is wrong, and nobody else does.
+    """
 
     fields: tuple[tuple[str, str], ...] = ()
     recording: bytes | None = None
+    problem: GatewayError | None = None
 
 
 class BodyReader:
-    """Reads one request's body, once, in one or two goes."""
+    """Reads one request's body, once, in one or two goes, up to one deadline."""
 
     def __init__(self, request: web.BaseRequest, limit_bytes: int, timeout_s: float) -> None:
         self._request = request
         self._limit_bytes = limit_bytes
-        self._timeout_s = timeout_s
-        self._data = bytearray()
+        self._deadline = asyncio.get_running_loop().time() + timeout_s
+        self._chunks: list[bytes] = []
+        self._has_begun = False
         self._is_whole = not request.can_read_body
+        self.read_bytes = 0
+        """How much was taken from the connection."""
 
     async def start(self) -> bytes | None:
-        """The body if it is whole within the limit for tokens, else None."""
+        """The body if it is whole within the limit for tokens, else None. Raises like `whole`."""
         if self._is_declared_over(TOKEN_BODY_LIMIT_BYTES):
             return None
         await self._read(TOKEN_BODY_LIMIT_BYTES)
-        return bytes(self._data) if self._is_whole else None
+        is_whole = self._is_whole and self.read_bytes <= TOKEN_BODY_LIMIT_BYTES
+        return self._data() if is_whole else None
 
     async def whole(self) -> bytes:
         """All of the body. Raises TooLargeRequest over the limit, BadRequest where it comes too slowly."""
         if self._is_declared_over(self._limit_bytes):
             raise self._too_large()
         await self._read(self._limit_bytes)
-        if not self._is_whole:
+        if not self._is_whole or self.read_bytes > self._limit_bytes:
             raise self._too_large()
-        return bytes(self._data)
+        return self._data()
 
     def _is_declared_over(self, limit_bytes: int) -> bool:
         length = self._request.content_length
@@ -69,163 +83,174 @@ class BodyReader:
 
     async def _read(self, limit_bytes: int) -> None:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                while not self._is_whole and len(self._data) <= limit_bytes:
+            async with asyncio.timeout_at(self._deadline):
+                await self._invite()
+                while not self._is_whole and self.read_bytes <= limit_bytes:
                     chunk = await self._request.content.readany()
-                    self._data += chunk
+                    self._chunks.append(chunk)
+                    self.read_bytes += len(chunk)
                     self._is_whole = not chunk or self._request.content.is_eof()
         except TimeoutError:
             raise BadRequest("too_slow") from None
         except web.RequestPayloadError:
             raise BadRequest("unparsable") from None
-        if len(self._data) > limit_bytes:
-            self._is_whole = False
+
+    async def _invite(self) -> None:
+        """Tell a client that waits with its body to send it: only now is it known to be wanted."""
+        request = self._request
+        is_asked = request.headers.get("Expect", "").casefold() == "100-continue"
+        if is_asked and not self._has_begun and not self._is_whole and request.version >= HttpVersion11:
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            # aiohttp takes what was written for the begin of the response otherwise.
+            request.writer.output_size = 0
+        self._has_begun = True
+
+    def _data(self) -> bytes:
+        if len(self._chunks) > 1:
+            self._chunks = [b"".join(self._chunks)]
+        return self._chunks[0] if self._chunks else b""
 
     def _too_large(self) -> TooLargeRequest:
         return TooLargeRequest("too_large", {"limit_mb": f"{self._limit_bytes // (1024 * 1024)}"})
 
 
-def query_fields(raw_path: str) -> list[tuple[str, str]]:
-    """The query's fields, decoded once. Raises BadRequest for a broken encoding or a stray key."""
-    return form_fields(raw_path.partition("?")[2].partition("#")[0])
-
-
-def form_fields(text: str) -> list[tuple[str, str]]:
-    """The fields of a query or a form."""
-    pieces = [piece for piece in text.split("&") if piece]
-    try:
-        fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=256)
-    except ValueError:
-        raise BadRequest("not_utf8") from None
-    strays = [piece for piece in pieces if "=" not in piece]
-    if strays and any(name == "message" for name, _ in fields):
-        # "fix R&D page": the message was cut at a sign that should have been encoded.
-        raise BadRequest("stray_key", {"key": strays[0][:40]})
-    return fields
-
-
-async def parse(data: bytes, content_type: str) -> Body:
-    """What this body holds. Raises BadRequest or NothingUsable."""
+def parse(data: bytes, content_type: str) -> Body:
+    """What this body holds. Never raises: what is wrong is the body's `problem`."""
     kind = content_type.partition(";")[0].strip().casefold()
-    if kind.startswith("multipart/"):
-        return await _multipart(data, content_type)
-    if data and sniff(data[:_SNIFF_BYTES]) is not None:
-        return Body(recording=data)
-    if kind.startswith(("audio/", "video/")):
-        raise NothingUsable("unreadable")
-    if not data.strip():
-        return Body()
-    if kind == "application/json" or kind.endswith("+json"):
-        return Body(fields=_json(_text(data)))
-    if kind in _OPEN_TYPES:
-        return _open(data, kind)
-    return Body(fields=(("message", _text(data)),))
-
-
-def _open(data: bytes, kind: str) -> Body:
-    """A body whose type says little."""
     try:
-        text = _text(data)
-    except BadRequest:
-        raise NothingUsable("unreadable") from None
-    found = _object(text)
-    if found is not None and ("message" in found or "session" in found):
-        return Body(fields=_object_fields(found))
-    if kind == "application/x-www-form-urlencoded" and "=" in text:
-        fields = form_fields(text.strip())
-        if any(name in FIELDS for name, _ in fields):
-            return Body(fields=tuple(fields))
+        if data and sniff(data[:_SNIFF_BYTES]) is not None:
+            return Body(recording=data)
+        if kind.startswith(_SOUND_TYPES):
+            return Body(problem=NothingUsable("unreadable"))
+        if not data.strip():
+            return Body()
+        if kind.startswith("multipart/"):
+            return _multipart(data, content_type)
+        return _words(data, kind)
+    except GatewayError as problem:
+        return Body(problem=problem)
+
+
+def _words(data: bytes, kind: str) -> Body:
+    """A body that is text of some kind."""
+    if kind in _OPEN_TYPES and _NOT_IN_TEXT.search(data[:_SNIFF_BYTES]):
+        raise NothingUsable("unreadable")
+    text = _text(data)
+    is_json = kind == "application/json" or kind.endswith("+json")
+    if is_json or kind in _OPEN_TYPES:
+        pairs = _pairs(text)
+        if pairs is not None and (is_json or any(name in ("message", "session") for name, _ in pairs)):
+            return _of_pairs(pairs)
+        if is_json:
+            raise BadRequest("bad_field", {"field": "body", "expected": "a JSON object"})
+    if kind == _FORM and "=" in text:
+        found = tuple(loose_form_fields(text.strip()))
+        if any(name in FIELDS for name, _ in found):
+            return _form(text.strip(), found)
     return Body(fields=(("message", text),))
 
 
+def _form(text: str, found: tuple[tuple[str, str], ...]) -> Body:
+    try:
+        return Body(fields=tuple(form_fields(text)))
+    except BadRequest as problem:
+        return Body(fields=found, problem=problem)
+
+
 def _text(data: bytes) -> str:
+    if len(data) > TEXT_LIMIT_BYTES:
+        raise TooLargeRequest("message_too_long")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadRequest("not_utf8") from None
 
 
-def _object(text: str) -> dict[str, object] | None:
+def _pairs(text: str) -> Sequence[tuple[str, object]] | None:
+    """The members of a JSON object, doubles included; None for anything else.
+
+    Numbers stay as they were written: an id of twenty digits must not become a float.
+    Line breaks in a string are let pass, since shortcuts put dictated text into JSON as it is.
+    """
     if not text.lstrip().startswith("{"):
         return None
     try:
-        # Numbers stay as they were written: an id of twenty digits must not become a float.
-        found = json.loads(text, parse_int=str, parse_float=str)
+        found = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=tuple, strict=False)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, tuple) else None
 
 
-def _json(text: str) -> tuple[tuple[str, str], ...]:
-    found = _object(text)
-    if found is None:
-        raise BadRequest("bad_field", {"field": "body", "expected": "a JSON object"})
-    return _object_fields(found)
-
-
-def _object_fields(found: dict[str, object]) -> tuple[tuple[str, str], ...]:
+def _of_pairs(pairs: Sequence[tuple[str, object]]) -> Body:
     fields: list[tuple[str, str]] = []
-    for name, value in found.items():
+    problem: GatewayError | None = None
+    for name, value in pairs:
         if name not in FIELDS or value is None:
             continue
-        if isinstance(value, bool):
-            fields.append((name, "1" if value else "0"))
-        elif isinstance(value, str):
-            fields.append((name, _whole_characters(name, value)))
-        else:
-            raise BadRequest("bad_field", {"field": name, "expected": FIELDS[name].expected})
-    return tuple(fields)
+        try:
+            fields.append((name, _field_text(name, value)))
+        except BadRequest as error:
+            problem = problem or error
+    return Body(tuple(fields), problem=problem)
 
 
-def _whole_characters(name: str, value: str) -> str:
-    """Half of a surrogate pair cannot be sent on unchanged, so it is refused."""
+def _field_text(name: str, value: object) -> str:
+    """A member's value as text: a switch may be true or false, everything may be a number."""
+    field = FIELDS[name]
+    if isinstance(value, bool) and field.is_switch:
+        return "1" if value else "0"
+    if not isinstance(value, str):
+        raise BadRequest("bad_field", {"field": name, "expected": field.expected})
     try:
         value.encode()
     except UnicodeEncodeError:
+        # Half of a surrogate pair cannot be sent on unchanged.
         raise BadRequest("bad_field", {"field": name, "expected": "whole characters"}) from None
     return value
 
 
-async def _multipart(data: bytes, content_type: str) -> Body:
+def _multipart(data: bytes, content_type: str) -> Body:
     try:
-        parts = await _parts(data, content_type)
-    except (ValueError, RuntimeError, AssertionError, EOFError, LookupError):
+        found = parts(data, content_type)
+    except BadMultipart:
         raise BadRequest("unparsable") from None
-    recording = _recording(parts)
-    fields = [
-        (part.name, _text(part.data))
-        for part in parts
-        if part is not recording and part.name in FIELDS and len(part.data) <= _TEXT_PART_LIMIT_BYTES
-    ]
-    return Body(tuple(fields), None if recording is None else recording.data)
+    fields: list[tuple[str, str]] = []
+    problem: GatewayError | None = None
+    recording: Part | None = None
+    try:
+        recording = _recording(found)
+    except GatewayError as error:
+        problem = error
+    for part in found:
+        if part is recording or part.name not in FIELDS:
+            continue
+        try:
+            fields.append((part.name, _text(part.data)))
+        except GatewayError as error:
+            problem = problem or error
+    return Body(tuple(fields), None if recording is None else recording.data, problem)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    name: str
-    data: bytes
+def _recording(found: Sequence[Part]) -> Part | None:
+    """The part named audio or file, else the only one whose bytes are a recording.
+
+    Raises NothingUsable where a part that should be one is none, BadRequest where it cannot be
+    told which one is meant.
+    """
+    named = [part for part in found if part.name.casefold() in _RECORDING_PARTS]
+    given = [part for part in named if part.data]
+    sounds = given or [part for part in found if _is_sound(part)]
+    if len({part.data for part in sounds}) > 1:
+        raise BadRequest("duplicate_field", {"field": sounds[0].name or "audio"})
+    if sounds and _is_sound(sounds[0]):
+        return sounds[0]
+    has_words = any(part.name == "message" and part.data.strip() for part in found)
+    is_declared = any(part.kind.startswith(_SOUND_TYPES) and part.data for part in found)
+    # A page's form has an empty part for a file that was not chosen; beside words it means nothing.
+    if given or is_declared or (named and not has_words):
+        raise NothingUsable("unreadable")
+    return None
 
 
-async def _parts(data: bytes, content_type: str) -> list[_Part]:
-    loop = asyncio.get_running_loop()
-    stream = StreamReader(BaseProtocol(loop), limit=2**16, loop=loop)
-    stream.feed_data(data)
-    stream.feed_eof()
-    reader = MultipartReader({"Content-Type": content_type}, stream)
-    found: list[_Part] = []
-    while (part := await reader.next()) is not None:
-        if not isinstance(part, BodyPartReader) or len(found) >= _PARTS:
-            raise ValueError("nested or too many parts")
-        found.append(_Part(part.name or "", bytes(await part.read(decode=False))))
-    return found
-
-
-def _recording(parts: Sequence[_Part]) -> _Part | None:
-    """The part named audio or file, else the only one whose bytes are a recording."""
-    named = [part for part in parts if part.name.casefold() in _RECORDING_PARTS]
-    if named:
-        if not named[0].data or sniff(named[0].data[:_SNIFF_BYTES]) is None:
-            raise NothingUsable("unreadable")
-        return named[0]
-    sniffed = [part for part in parts if part.data and sniff(part.data[:_SNIFF_BYTES]) is not None]
-    return sniffed[0] if len(sniffed) == 1 else None
+def _is_sound(part: Part) -> bool:
+    return bool(part.data) and sniff(part.data[:_SNIFF_BYTES]) is not None
