@@ -38,4 +38,4 @@ class Cursors:
         return Mark(Position(session_id, int(match["offset"]), match["print"]), "")
 
     def _tag(self, body: str) -> str:
-        return hmac.new(self._key, body.encode(), hashlib.sha256).hexdigest()[:16]
+        return hmac.new(self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]

@@ -147,7 +147,7 @@ class Dialog:
         mark = await self._store.mark(utterance.client, session)
         is_fresh = mark is None
         if mark is None:
-            mark = Mark(view.end, "")
+            mark = Mark(view.end, view.last.record_id if view.last else "")
             await self._store.set_mark(utterance.client, session, mark)
         claim = Claim(
             client=utterance.client,
@@ -166,6 +166,7 @@ class Dialog:
             mark=mark,
             delivery=delivery,
             deadline=utterance.began_at + utterance.wait_s,
+            waiting=tuple(await self._store.waiting(utterance.client, session)),
             is_exact=delivery.heard_at is not None,
             is_ask=True,
             is_fresh=is_fresh,
@@ -214,12 +215,11 @@ class Dialog:
         if found.said is None:
             return self._working(utterance, wanted, found)
         say, page = self._speech.page(found.said, found.session)
-        mark = found.mark or wanted.mark
         is_new = found.said.state is not State.FINISHED or found.mark is not None
         heard = Heard(
             client=utterance.client,
             session=found.session,
-            mark=found.mark if utterance.since is None and not wanted.is_exact else None,
+            mark=found.mark if utterance.since is None and found.is_next else None,
             reply=page if is_new else None,
             delivery_ids=found.heard_ids,
             is_answer=is_new,
@@ -229,7 +229,7 @@ class Dialog:
             say=say,
             session=found.session,
             more=bool(page.rest),
-            cursor=self._cursors.write(mark.position) if mark else "",
+            cursor=self._cursors.write((found.mark or found.here).position),
             delivery=found.outcome,
             question=found.said.question,
             message_id=wanted.delivery.message_id if wanted.delivery else None,
@@ -241,15 +241,16 @@ class Dialog:
         progress = found.progress if self._settings.dialog.progress else ""
         if progress == self._last_progress.get(key):
             progress = ""
-        self._last_progress[key] = progress
-        self._last_progress.move_to_end(key)
+        elif progress:
+            self._last_progress[key] = progress
+            self._last_progress.move_to_end(key)
         while len(self._last_progress) > _PROGRESS_KEPT:
             self._last_progress.popitem(last=False)
         reply = Reply(
             state=State.WORKING,
             say=self._speech.working(progress),
             session=found.session,
-            cursor=self._cursors.write(wanted.mark.position) if wanted.mark else "",
+            cursor=self._cursors.write(found.here.position),
             delivery=found.outcome,
             message_id=wanted.delivery.message_id if wanted.delivery else None,
         )

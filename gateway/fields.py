@@ -29,6 +29,11 @@ class Field:
     meaning: str
     header: str = ""
 
+    @property
+    def is_switch(self) -> bool:
+        """It is on or off."""
+        return self.read is _flag
+
 
 def _text(text: str) -> str:
     return text
@@ -67,12 +72,10 @@ def _client(text: str) -> str:
 def _id(text: str) -> str:
     """An id of digits and grouping marks is compared by its digits: a phone may write 123,456."""
     name = text.strip()
-    if not name or len(name) > _ID_CHARS or not name.isprintable():
-        raise ValueError
     if _GROUPING.issuperset(name):
         name = "".join(char for char in name if char.isdigit())
-        if not name:
-            raise ValueError
+    if not name or len(name) > _ID_CHARS or not name.isprintable():
+        raise ValueError
     return name
 
 
@@ -100,6 +103,9 @@ FIELDS: Mapping[str, Field] = {
 }
 """Every field that is read now. Those of later releases are ignored like unknown ones."""
 
+_NOT_TOLD_APART = frozenset({"token"})
+"""Fields of which any may be right, so that two do not contradict each other."""
+
 
 class Fields:
     """The fields of one request, read and checked."""
@@ -107,16 +113,17 @@ class Fields:
     def __init__(self, given: Iterable[tuple[str, str]]) -> None:
         """Raises BadRequest for a value that cannot be read, or two that differ. Empty is absent."""
         self._values: dict[str, Value] = {}
-        texts: dict[str, str] = {}
+        found: dict[str, Value] = {}
         for name, text in given:
             field = FIELDS.get(name)
-            if field is None:
+            if field is None or name in _NOT_TOLD_APART:
                 continue
-            if texts.setdefault(name, text) != text:
+            value = _read(field, text) if text.strip() else text
+            if found.setdefault(name, value) != value:
                 raise BadRequest("duplicate_field", {"field": name})
-        for name, text in texts.items():
-            if text.strip() or name == "message":
-                self._values[name] = _read(FIELDS[name], text)
+        for name, value in found.items():
+            if name == "message" or not isinstance(value, str) or value.strip():
+                self._values[name] = value
 
     def text(self, name: str, default: str = "") -> str:
         """A text field."""

@@ -65,6 +65,7 @@ TABLE: Mapping[str, Shape] = {
     "message_too_long": _error(),
     "unknown_request": _error(),
     "not_utf8": _error(),
+    "compressed": _error(),
     "too_large": _error("limit_mb"),
     "too_long": _error("limit_s"),
     "nothing_heard": _error(),

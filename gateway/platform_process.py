@@ -1,10 +1,12 @@
-"""What the operating system says about a process: its start, whether it lives, who its parents are.
+"""What the operating system says about a process: its start, whether it lives, its parents, its sockets.
 
 A pid alone is reused; pid and start time together name one process for good. Linux reads
 `/proc/<pid>/stat`; macOS asks `ps`, which is untested. Nothing here raises for a process
 that is gone or hidden: it is then unknown (None), not alive, without parents.
 """
 
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,6 +44,15 @@ def is_alive(pid: int, proc_start: str) -> bool:
 def ancestors(pid: int) -> tuple[int, ...]:
     """The parents of a process, nearest first, without itself; empty where it is unknown."""
     return tuple(_parents(pid))
+
+
+def peer_pid(connection: socket.socket) -> int | None:
+    """The process at the other end of a unix socket; None where the platform does not tell (macOS)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, _uid, _gid = struct.unpack("3i", credentials)
+    return int(pid)
 
 
 def _parents(pid: int) -> Iterator[int]:

@@ -57,7 +57,8 @@ class Policy:
     def _matches(self, entry: str, session: Session) -> bool:
         name = self._rules.aliases.get(entry, entry)
         known = (session.name, session.registry_name, session.id, session.directory)
-        return name in known or normal(name) == normal(session.name) or _is_inside(session.directory, name)
+        sounds_alike = bool(normal(name)) and normal(name) == normal(session.name)
+        return name in known or sounds_alike or _is_inside(session.directory, name)
 
     def _why_not(self, session: Session, parents: frozenset[int]) -> str:
         if session.process.pid in parents:

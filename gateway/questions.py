@@ -1,98 +1,114 @@
-"""Does an answer ask the driver something? Pure, from the agent's own Markdown.
+"""Does an answer ask the driver something, what exactly, and what does it offer to choose from? Pure.
 
-English wording is judged by rules; in other languages a question mark at the end
-decides. What stands in code, quotes or links never asks. Rules over guesses: a
-question that the text answers itself is none, and a polite closer is none.
+Judged from the agent's own Markdown. What stands in code, tables, headings or quotations never
+asks, nor does a question that the text answers itself, nor a polite closer. The rules on single
+sentences are those of `gateway.asking`.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from gateway.asking import asks, is_answered
 from gateway.model import Question, QuestionKind
-from gateway.prose import prose
+from gateway.prose import Prose, prose
 
-_SENTENCE = re.compile(r"[^.!?\n。？！]+(?:[.!?。？！]+(?=[\s)\"'»”]|$)|\n|$)", re.UNICODE)
-_IS_QUESTION = re.compile(r"[?？]\s*[)\"'»”]*\s*$")
-_QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|(?<!\w)'[^'\n]{1,300}'(?!\w)|«[^»\n]{1,300}»")
-# "id = ? and so on": a mark that stands alone inside a sentence is not the end of a question.
-_LITERAL_MARK = re.compile(r"\s[?？]\s+(?=[a-z])")
+OPTIONS_LIMIT = 9
+_QUESTIONS_TOGETHER = 3
+_BOUNDARY = re.compile(r"[.!?…؟]+[)\]\"'»”*_]*(?=\s|$)|[。？！]+|\n+")
+_ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx|no|incl|resp|fig|dr|mr|ms)\.$", re.I)
 _SIGN_OFF = re.compile(
-    r"^(thanks|thank you|cheers|best|best regards|regards|sincerely|the \w+ agent)\b", re.I
-)
-_CLOSER = re.compile(
-    r"\b(let me know (if|how|when|whether) (you|it|that|anything|there)|feel free|if (anything|something) is"
-    r"|any other questions|no questions|happy to help|ask if)\b",
+    r"^(many thanks|thanks|thank you|cheers|best|(best |kind )?(wishes|regards)|sincerely|yours"
+    r"|have a \w+ \w+|drive safely|safe travels|the [\w ]{1,20}(agent|bot|assistant)|— ?\w+)\b[^?]*$",
     re.I,
 )
-_REQUEST = re.compile(
-    r"\b(let me know (which|what|whether you|how you|if you (want|would|prefer)|where|when to)"
-    r"|tell me (which|what you|when|how you|where|whether|if you)|(pick|choose|select) (one|either|which|an? option)"
-    r"|awaiting your|waiting for your|need(s)? your|i need [\w ]{0,40}from you"
-    r"|reply with|respond with|answer with|say '?\"?(yes|go)|confirm and i|please (confirm|choose|pick|decide|log in"
-    r"|provide|specify|tell|approve|advise)|(just )?point me (at|to)|up to you|your call|which (one )?you prefer"
-    r"|once you (confirm|approve|decide)|give me the (go|word))\b",
+_CHOICE = re.compile(
+    r"\b(which|what|who|where|when|how|choose|pick|select|prefer|options?|choices?|either|alternatives?"
+    r"|one of|or)\b",
     re.I,
 )
-_REQUEST_CHINESE = re.compile("请(?:告诉|选择|确认|回复|提供)")
-_UNMARKED = re.compile(
-    r"^(do you want|would you like|want me to|shall i|should i|ok to|okay to|may i|can i go"
-    r"|are you (ok|okay|happy)|which (one|of)|ready to)\b",
+_OFFERS = re.compile(
+    r"\b(options?|choices?|alternatives?|either|candidates?|possibilit\w+|approaches|ways|routes|paths"
+    r"|could|can|might)\b",
     re.I,
 )
-_CONDITIONAL = re.compile(
-    r"^(should you (ever|want|need|wish)|would you believe|if you('d| would)? like)", re.I
-)
-_STATEMENT_AFTER = re.compile(
-    r"^(because|since|nothing|none|it was|it is|yes|no\b|not\b|that|the|a\b|i (renewed|fixed|changed))", re.I
-)
-_RHETORICAL = re.compile(
-    r"^(why|what (could|went|happened|changed|did)|how (did|come|does)|so what|and)\b", re.I
-)
-_OPTION = re.compile(r"^(?:[-*+•]|\(?(?:\d{1,2}|[A-Za-z])[.):])\s*(?P<text>.+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    mask: str
+    block: int
 
 
 def find_question(markdown: str) -> Question | None:
     """The question this answer puts to the driver, with the options it lists; None if it asks nothing."""
     blocks = prose(markdown)
-    sentences = [s for block in blocks for s in _sentences(block)]
-    while sentences and (_SIGN_OFF.match(sentences[-1]) and not _asks(sentences[-1])):
+    sentences = [s for i, block in enumerate(blocks) if not block.is_heading for s in _sentences(block, i)]
+    while sentences and _SIGN_OFF.match(sentences[-1].mask) and not asks(sentences[-1].mask):
         sentences.pop()
-    found = _last_asking(sentences)
-    if found is None:
+    last = _last_asking(sentences)
+    if last is None:
         return None
-    return Question(QuestionKind.TEXT, found, _options(markdown))
+    first = _first_of_run(sentences, last)
+    asked = sentences[first : last + 1]
+    return Question(QuestionKind.TEXT, " ".join(s.text for s in asked), _options(blocks, asked))
 
 
-def _sentences(block: str) -> list[str]:
-    unquoted = _LITERAL_MARK.sub(" mark ", _QUOTED.sub("quote", block))
-    return [s.strip() for s in _SENTENCE.findall(unquoted) if s.strip()]
+def _sentences(block: Prose, number: int) -> list[_Sentence]:
+    found: list[_Sentence] = []
+    start = 0
+    for boundary in [*(match.end() for match in _BOUNDARY.finditer(block.mask)), len(block.mask)]:
+        if _ABBREVIATION.search(block.mask[start:boundary]):
+            continue
+        mask = block.mask[start:boundary].strip()
+        text = " ".join(block.text[start:boundary].split())
+        start = boundary
+        if mask:
+            found.append(_Sentence(text, mask, number))
+    return found
 
 
-def _last_asking(sentences: list[str]) -> str | None:
+def _last_asking(sentences: Sequence[_Sentence]) -> int | None:
     for i in range(len(sentences) - 1, -1, -1):
-        if _asks(sentences[i]) and not _is_answered(sentences, i):
-            return sentences[i]
+        if _is_asking(sentences, i):
+            return i
     return None
 
 
-def _asks(sentence: str) -> bool:
-    if _CONDITIONAL.match(sentence) and not _REQUEST.search(sentence):
+def _is_asking(sentences: Sequence[_Sentence], at: int) -> bool:
+    if not asks(sentences[at].mask):
         return False
-    if _IS_QUESTION.search(sentence):
+    following = sentences[at + 1] if at + 1 < len(sentences) else None
+    if following is None or following.block != sentences[at].block:
         return True
-    if _REQUEST.search(sentence) or _REQUEST_CHINESE.search(sentence):
-        return True
-    return bool(_UNMARKED.match(sentence)) and not _CLOSER.search(sentence)
+    return not is_answered(sentences[at].mask, following.mask)
 
 
-def _is_answered(sentences: list[str], at: int) -> bool:
-    """A rhetorical question: the next sentence answers it."""
-    if at + 1 >= len(sentences) or not _RHETORICAL.match(sentences[at]):
-        return False
-    return bool(_STATEMENT_AFTER.match(sentences[at + 1]))
+def _first_of_run(sentences: Sequence[_Sentence], last: int) -> int:
+    """Where the questions begin that stand directly before this one."""
+    first = last
+    while first > 0 and last - first < _QUESTIONS_TOGETHER - 1 and _is_asking(sentences, first - 1):
+        first -= 1
+    return first
 
 
-def _options(markdown: str) -> tuple[str, ...]:
-    found = [
-        match["text"].strip() for line in markdown.splitlines() if (match := _OPTION.match(line.strip()))
-    ]
-    return tuple(found[:9]) if len(found) > 1 else ()
+def _options(blocks: Sequence[Prose], asked: Sequence[_Sentence]) -> tuple[str, ...]:
+    """The items of the list that the question is about: the one after it, else the one before."""
+    at = asked[-1].block
+    if any(blocks[sentence.block].list_number for sentence in asked):
+        return ()
+    following = blocks[at + 1].list_number if at + 1 < len(blocks) else 0
+    before = [i for i in range(at) if blocks[i].list_number]
+    number = following or (blocks[before[-1]].list_number if before else 0)
+    if not number:
+        return ()
+    first = next(i for i, block in enumerate(blocks) if block.list_number == number)
+    lead_in = blocks[first - 1].mask if first > 0 and first - 1 != at else ""
+    if not _OFFERS.search(lead_in) and not any(_CHOICE.search(sentence.mask) for sentence in asked):
+        return ()
+    items: dict[int, str] = {}
+    for block in blocks[first:]:
+        if block.list_number == number:
+            items.setdefault(block.item, " ".join(block.text.split()))
+    return tuple(items.values())[:OPTIONS_LIMIT] if len(items) > 1 else ()

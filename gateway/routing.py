@@ -78,10 +78,7 @@ def labels(sessions: Sequence[Session]) -> tuple[str, ...]:
     """At most three names to say; those that share a name are told apart by their folder."""
     shown = sessions[:MAX_CANDIDATES]
     names = [session.name for session in shown]
-    return tuple(
-        session.name if names.count(session.name) == 1 else f"{session.name} in {_folder(session)}"
-        for session in shown
-    )
+    return tuple(session.name if names.count(session.name) == 1 else _apart(session) for session in shown)
 
 
 def _steps(
@@ -89,6 +86,7 @@ def _steps(
 ) -> Iterator[tuple[Session, ...]]:
     """Ever looser readings of what was said, each with all sessions that match it."""
     said = spoken.casefold()
+    yield tuple(s for s in sessions if spoken in (s.name, s.registry_name))
     for name in _names(spoken, aliases):
         yield tuple(s for s in sessions if name.casefold() in _called(s))
         written = normal(name)
@@ -96,6 +94,7 @@ def _steps(
             s for s in sessions if written and any(normal(called) == written for called in _called(s))
         )
     yield tuple(s for s in sessions if s.id.casefold() == said)
+    yield tuple(s for s in sessions if normal(spoken) == normal(_apart(s)))
     yield tuple(s for s in sessions if said and said in (s.directory.casefold(), _folder(s).casefold()))
     yield tuple(s for s in sessions if normal(spoken) and normal(_folder(s)) == normal(spoken))
     yield tuple(s for s in sessions if said.isascii() and said.isdigit() and s.process.pid == int(said[:12]))
@@ -108,6 +107,11 @@ def _names(spoken: str, aliases: Mapping[str, str]) -> Iterator[str]:
     for alias, name in aliases.items():
         if alias.casefold() == spoken.casefold() or (normal(alias) and normal(alias) == normal(spoken)):
             yield name
+
+
+def _apart(session: Session) -> str:
+    """A session's name where another one has the same."""
+    return f"{session.name} in {_folder(session)}"
 
 
 def _called(session: Session) -> frozenset[str]:

@@ -16,7 +16,7 @@ from gateway.cursors import Cursors
 from gateway.dialog import Dialog, Parts
 from gateway.doors.access import Access
 from gateway.doors.http import Doorway, HttpDoor
-from gateway.doors.protocol import CarefulRunner
+from gateway.doors.protocol import CarefulServer, ConnectionLimits
 from gateway.doors.voice import VoicePaths
 from gateway.doors.writing import Writer
 from gateway.hearing import Hearing
@@ -168,7 +168,9 @@ async def open_service(
 class HttpGateway:
     """The service behind its HTTP door."""
 
-    def __init__(self, service: Service, *, no_auth: bool = False) -> None:
+    def __init__(
+        self, service: Service, *, no_auth: bool = False, limits: ConnectionLimits | None = None
+    ) -> None:
         self.service = service
         settings = service.settings
         access = Access(settings, service.clock, no_auth=no_auth)
@@ -177,9 +179,9 @@ class HttpGateway:
         door = HttpDoor(
             Doorway(settings, service.phrases, service.clock, access, voice, writer, service.reasons)
         )
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", door.handle)
-        self._runner = CarefulRunner(app, service.phrases, settings.server.max_connections)
+        limits = limits or ConnectionLimits(settings.server.max_connections)
+        server = CarefulServer(door.handle, service.phrases, limits)
+        self._runner = web.ServerRunner(server, shutdown_timeout=5.0)
 
     async def start(self) -> int:
         """Listen; the port, which the system chose where the settings say 0. Raises OSError."""

@@ -16,10 +16,10 @@ QUIET_S = 0.5
 """How long nothing may have been appended where only quiet shows the end."""
 
 UNSURE_QUIET_S = 3.0
-"""The same where the record says less than it should, or the last text announced a tool call."""
+"""The same where the record says less than it should."""
 
 SILENT_QUIET_S = 5.0
-"""How long a resting session may leave a prompt without any answer before that is said."""
+"""How long a resting session may leave its work without an answer before that is said."""
 
 _ENDED = (Ending.DONE, Ending.API_ERROR, Ending.INTERRUPTED, Ending.SUPERSEDED)
 
@@ -42,6 +42,7 @@ class End(StrEnum):
     CUT = "cut"
     API_ERROR = "api_error"
     INTERRUPTED = "interrupted"
+    DISMISSED = "dismissed"
     DIED = "died"
 
 
@@ -69,10 +70,9 @@ def has_ended(situation: Situation) -> bool:
 
 
 def _needed_quiet_s(turn: Turn, status: Status) -> float:
-    if turn.last is not LastRecord.TEXT:
+    if turn.last is not LastRecord.TEXT or turn.texts[-1].stop_reason in ("tool_use", "max_tokens"):
         return SILENT_QUIET_S
-    is_plain = turn.texts[-1].stop_reason not in ("tool_use", "max_tokens")
-    return QUIET_S if is_plain and status.is_resting else UNSURE_QUIET_S
+    return QUIET_S if status.is_resting else UNSURE_QUIET_S
 
 
 def end_of(turn: Turn, session: Session) -> End:
@@ -81,14 +81,15 @@ def end_of(turn: Turn, session: Session) -> End:
     if turn.ending is Ending.API_ERROR:
         return End.CUT if turn.is_cut and answer else End.API_ERROR
     if turn.ending is Ending.INTERRUPTED or (answer and answer[-1].is_aborted):
-        return End.INTERRUPTED
+        is_form = bool(turn.tools) and turn.tools[-1].name == FORM_TOOL and not answer
+        return End.DISMISSED if is_form else End.INTERRUPTED
     if turn.ending is None and session.status is Status.GONE and not _is_whole(turn):
         return End.DIED
     if not answer:
         return End.EMPTY
     if answer[-1].stop_reason == "refusal":
         return End.REFUSED
-    return End.ANSWERED
+    return End.CUT if answer[-1].stop_reason == "max_tokens" else End.ANSWERED
 
 
 def _is_whole(turn: Turn) -> bool:

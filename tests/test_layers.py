@@ -16,7 +16,8 @@ LAYERS = (
     {"clock", "errors", "model", "platform_process", "resources", "settings", "yaml_mapping"},
     {"agents", "notes", "store", "tailnet"},
     {
-        *("cursors", "delivery", "fields", "hearing", "listening", "phrases", "policy", "progress", "prose"),
+        *("asking", "cursors", "delivery", "fields", "hearing", "listening", "looking", "phrases", "policy"),
+        *("progress", "prose"),
         *(
             "questions",
             "routing",

@@ -61,25 +61,6 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """A session's transcript at one moment.
-
-    `turns` are those that end after the position asked for, oldest first; without a
-    position, the last one only. `end` is behind the last whole line. `quiet_s` is how long
-    nothing was appended. `queued` holds the nonces of messages seen in the session's
-    own queue. `after` is where the mark asked for stands in this file (0 without one).
-    `restarted` says that it could not be found there.
-    """
-
-    turns: tuple[Turn, ...]
-    end: Position
-    quiet_s: float
-    queued: frozenset[str] = frozenset()
-    after: int = 0
-    restarted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Mark:
     """Where a client stopped listening: the position, and the id of the last record it heard.
 
@@ -88,6 +69,25 @@ class Mark:
 
     position: Position
     record_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A session's transcript at one moment.
+
+    `turns` are those that end after the earlier of the marks asked for, oldest first; without
+    a mark that can be found, the last one only. `last` is the last turn, whether that is asked for
+    or not. `end` is behind the last whole line. `quiet_s` is how long nothing was appended.
+    `queued` holds the nonces of messages seen in the session's own queue. `heard_to` is where the
+    mark `since` stands in this file, None where there is none or it cannot be found.
+    """
+
+    turns: tuple[Turn, ...]
+    last: Turn | None
+    end: Position
+    quiet_s: float
+    queued: frozenset[str] = frozenset()
+    heard_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,12 @@ class Changes(Protocol):
 class Follower(Protocol):
     """Follows one session's transcript."""
 
-    async def view(self, since: Mark | None) -> View:
-        """Read what is new and show the turns after `since`."""
+    async def view(self, since: Mark | None, sent: Mark | None = None) -> View:
+        """Read what is new and show the turns after the marks.
+
+        `since` is where a client stopped listening, `sent` where the transcript ended when the
+        message went out whose turn must be among them; where that place is lost, all turns are.
+        """
 
     async def position(self, offset: int) -> Position:
         """The position at this offset of the transcript as it is now."""

@@ -19,13 +19,17 @@ class PromptKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A message that the session took in. `message_id` and `nonces` say whether it is one of ours."""
+    """A message that the session took in. `message_id` and `nonces` say whether it is one of ours.
+
+    `record_id` is that of its line, "" where it has none.
+    """
 
     kind: PromptKind
     offset: int
     text: str = ""
     message_id: str = ""
     nonces: frozenset[str] = frozenset()
+    record_id: str = ""
 
     def carries(self, message_id: str, nonce: str) -> bool:
         """It is the message with this id, or holds this note's nonce."""
@@ -47,7 +51,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool call; `is_open` until its result stands in the transcript."""
+    """A tool call; `is_open` until its result stands in the transcript, `input` is kept only that long."""
 
     id: str
     name: str
@@ -75,7 +79,10 @@ class LastRecord(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn. `texts` are all it said; those from `answer_from` on followed its last tool call."""
+    """One turn. `texts` are all it said; those from `answer_from` on followed its last tool call.
+
+    `record_id` is that of its latest line which has one: it finds the place again in a copy.
+    """
 
     start: int
     end: int
@@ -87,6 +94,7 @@ class Turn:
     ending: Ending | None = None
     error: str = ""
     is_cut: bool = False
+    record_id: str = ""
 
     @property
     def open_tools(self) -> tuple[ToolUse, ...]:

@@ -86,10 +86,10 @@ class BodyReader:
             async with asyncio.timeout_at(self._deadline):
                 await self._invite()
                 while not self._is_whole and self.read_bytes <= limit_bytes:
-                    chunk = await self._request.content.readany()
+                    chunk = await self._request.content.read(limit_bytes + 1 - self.read_bytes)
                     self._chunks.append(chunk)
                     self.read_bytes += len(chunk)
-                    self._is_whole = not chunk or self._request.content.is_eof()
+                    self._is_whole = not chunk or self._request.content.at_eof()
         except TimeoutError:
             raise BadRequest("too_slow") from None
         except web.RequestPayloadError:
@@ -111,7 +111,8 @@ class BodyReader:
         return self._chunks[0] if self._chunks else b""
 
     def _too_large(self) -> TooLargeRequest:
-        return TooLargeRequest("too_large", {"limit_mb": f"{self._limit_bytes // (1024 * 1024)}"})
+        limit_mb = round(self._limit_bytes / (1024 * 1024), 1)
+        return TooLargeRequest("too_large", {"limit_mb": f"{limit_mb:g}"})
 
 
 def parse(data: bytes, content_type: str) -> Body:

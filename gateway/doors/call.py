@@ -1,7 +1,7 @@
 """One HTTP request on its way through the door, and what is known of it."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -10,14 +10,15 @@ from gateway.doors.access import Caller
 from gateway.fields import Fields
 
 _VOICE_AGENT = re.compile(r"Shortcuts|BackgroundShortcutRunner", re.IGNORECASE)
+_ACCEPT_CHARS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """One path: its name in logs, the methods it takes, and who may see it.
 
-    `is_open` needs no token, `is_local` is not there for anything that came through a proxy,
-    `is_voice` answers voice clients with 200.
+    `is_open` needs no token and reads nothing, `is_local` is not there for anything that came
+    through a proxy, `is_voice` answers voice clients with 200.
     """
 
     template: str
@@ -30,9 +31,12 @@ class Route:
 
 @dataclass(slots=True)
 class Call:
-    """One request. `began_at` is on the monotonic clock; `state` is what the log line says."""
+    """One request. `began_at` is on the monotonic clock; `state` is what the log line says.
 
-    request: web.Request
+    `is_answered` once the first byte of a response may have been written: there can be no other.
+    """
+
+    request: web.BaseRequest
     began_at: float
     caller: Caller
     route: Route
@@ -40,6 +44,7 @@ class Call:
     recording: bytes | None = None
     state: str = "-"
     is_authorised: bool = False
+    is_answered: bool = False
 
     @property
     def is_voice_client(self) -> bool:
@@ -50,10 +55,36 @@ class Call:
     @property
     def form(self) -> str:
         """text, json or audio: by the field, else by the Accept header."""
-        named = self.fields.text("format")
-        if named:
-            return named
-        accept = self.request.headers.get("Accept", "").casefold()
-        if "application/json" in accept:
-            return "json"
-        return "audio" if accept.lstrip().startswith("audio/") else "text"
+        return self.fields.text("format") or accepted_form(self.request.headers.get("Accept", ""))
+
+
+def accepted_form(accept: str) -> str:
+    """What an Accept header likes best: the highest quality, then the more exact, then the first."""
+    best, form = (0.0, False), "text"
+    for media_type, quality in _ranges(accept[:_ACCEPT_CHARS]):
+        found = _form_of(media_type)
+        rank = (quality, media_type != "*/*")
+        if found and quality > 0 and rank > best:
+            best, form = rank, found
+    return form
+
+
+def _form_of(media_type: str) -> str:
+    if media_type == "application/json" or media_type.endswith("+json"):
+        return "json"
+    if media_type.startswith("audio/") or media_type == "application/ogg":
+        return "audio"
+    return "text" if media_type.startswith("text/") or media_type == "*/*" else ""
+
+
+def _ranges(accept: str) -> Iterator[tuple[str, float]]:
+    for one in accept.casefold().split(","):
+        media_type, *parameters = (piece.strip() for piece in one.split(";"))
+        quality = 1.0
+        for name, _, value in (parameter.partition("=") for parameter in parameters):
+            if name.strip() == "q":
+                try:
+                    quality = float(value)
+                except ValueError:
+                    quality = 0.0
+        yield media_type, quality

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import unquote
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
@@ -12,26 +11,23 @@ from gateway.clock import Clock
 from gateway.doors import bodies, replies
 from gateway.doors.access import Access, bearer_tokens
 from gateway.doors.call import Call, Route
-from gateway.doors.protocol import PlainResponse
+from gateway.doors.responses import PlainResponse
+from gateway.doors.target import Target
 from gateway.doors.voice import VoicePaths
 from gateway.doors.writing import Writer
-from gateway.errors import (
-    BadRequest,
-    GatewayError,
-    MethodNotAllowed,
-    NotFound,
-    NothingUsable,
-    TooLargeRequest,
-    Unauthorized,
-)
+from gateway.errors import BadRequest, GatewayError, MethodNotAllowed, NotFound
 from gateway.fields import Fields
 from gateway.phrases import Phrases
 from gateway.settings.settings import Settings
 
 log = logging.getLogger("codriver.http")
 
+_ALLOWED_METHODS = "GET, POST"
 _ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Codriver-Client, X-Voice-Client"
 _FIELD_HEADERS = {"X-Codriver-Client": "client", "Idempotency-Key": "id"}
+_IDENTITY = ("", "identity")
+_LEFT_S, _LEFT_IDLE_S = 10.0, 1.0
+_LEFT_STRANGER_S, _LEFT_STRANGER_BYTES = 2.0, 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +63,16 @@ class HttpDoor:
         }
         self._nowhere = Route("-", frozenset(), self._not_found)
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever it is, and log one line about it."""
-        route, path_tokens = self._find(request.raw_path)
+        target = Target.of(request.raw_path)
+        route, path_tokens = self._find(target)
         call = Call(request, self._to.clock.monotonic(), self._to.access.caller(request), route, Fields(()))
         status = 0
         try:
-            response = await self._answer(call, path_tokens)
+            response = await self._answer(call, target, path_tokens)
             status = response.status
+            await self._leave_body(call)
             return response
         finally:
             log.info(
@@ -86,22 +84,34 @@ class HttpDoor:
                 round((self._to.clock.monotonic() - call.began_at) * 1000),
             )
 
-    async def _answer(self, call: Call, path_tokens: Sequence[str]) -> web.StreamResponse:
+    async def _answer(self, call: Call, target: Target, path_tokens: Sequence[str]) -> web.StreamResponse:
         try:
-            return await self._serve(call, path_tokens)
+            return await self._serve(call, target, path_tokens)
         except GatewayError as error:
-            return await self._refuse(call, error)
+            if not call.is_answered:
+                return await self._refuse(call, error)
+            kind, place = error.code, _place(error)
         except (ConnectionError, asyncio.CancelledError):
+            self._cut(call)
             raise
         except Exception as error:
             # Its text may hold what was said, so only its kind and place are logged.
-            log.error("internal error=%s at=%s", type(error).__name__, _place(error))
-            return await self._refuse(call, GatewayError("internal"))
+            kind, place = type(error).__name__, _place(error)
+        log.error("internal error=%s at=%s", kind, place)
+        if call.is_answered:
+            # Nothing sensible can follow what was written already.
+            self._cut(call)
+            raise ConnectionAbortedError
+        return await self._refuse(call, GatewayError("internal"))
 
-    def _find(self, raw_path: str) -> tuple[Route, Sequence[str]]:
+    def _cut(self, call: Call) -> None:
+        """Let a client that got a part of a response know that it is not whole."""
+        if call.is_answered and call.request.transport is not None:
+            call.request.transport.abort()
+
+    def _find(self, target: Target) -> tuple[Route, Sequence[str]]:
         """The route of a path, and a token that may stand in it: `/voice/T/ask`, `/T/voice/ask`."""
-        path = raw_path.partition("?")[0].partition("#")[0]
-        pieces = [unquote(piece, errors="surrogateescape") for piece in path.split("/") if piece]
+        pieces = target.pieces
         found = self._routes.get("/" + "/".join(pieces))
         if found is not None:
             return found, ()
@@ -111,110 +121,137 @@ class HttpDoor:
                 return found, (pieces[i],)
         return self._nowhere, ()
 
-    async def _serve(self, call: Call, path_tokens: Sequence[str]) -> web.StreamResponse:
-        request, access = call.request, self._to.access
-        access.admit(request)
+    async def _serve(self, call: Call, target: Target, path_tokens: Sequence[str]) -> web.StreamResponse:
+        request, route, access = call.request, call.route, self._to.access
+        call.fields = _form_only(target.loose_fields())
+        access.admit(request, target.authority)
         if request.method == "OPTIONS":
-            return self._preflight(request)
-        if call.route.is_local and call.caller.is_proxied:
+            return await self._preflight(call)
+        if route.is_local and call.caller.is_proxied:
             raise NotFound("not_found")
-        await self._read(call, path_tokens)
+        if not route.is_open:
+            server = self._to.settings.server
+            reader = bodies.BodyReader(request, server.body_limit_bytes, server.body_timeout_s)
+            body = await self._authorise(call, target, path_tokens, reader)
+            self._check_route(call)
+            await self._read(call, target, reader, body)
+        else:
+            self._check_route(call)
+        return await route.handle(call)
+
+    def _check_route(self, call: Call) -> None:
         if call.route is self._nowhere:
             raise NotFound("not_found")
-        if request.method not in call.route.methods:
+        if call.request.method not in call.route.methods:
             raise MethodNotAllowed("method_not_allowed")
-        return await call.route.handle(call)
 
-    async def _read(self, call: Call, path_tokens: Sequence[str]) -> None:
-        """Read fields and body; of the body no more than is needed to find a token, until one is right."""
-        server, request = self._to.settings.server, call.request
-        kind = request.headers.get("Content-Type", "")
-        query = _query(request)
-        reader = bodies.BodyReader(request, server.body_limit_bytes, server.body_timeout_s)
-        call.fields = _form_only(query or ())
-        if not call.route.is_open:
-            tokens = [*bearer_tokens(request), *path_tokens, *_values(query or (), "token")]
-            if not tokens:
-                tokens = await _body_tokens(reader, kind)
-            self._to.access.authorise(request, tokens, call.caller)
-            call.is_authorised = True
-        if query is None:
-            query = bodies.query_fields(request.raw_path)
-        body = await bodies.parse(await reader.whole(), kind)
+    async def _authorise(
+        self, call: Call, target: Target, path_tokens: Sequence[str], reader: bodies.BodyReader
+    ) -> bodies.Body | None:
+        """Find a right token, last of all in a small body; that body if it was read for it."""
+        request, access = call.request, self._to.access
+        tokens = [*bearer_tokens(request), *path_tokens, *_tokens(target.loose_fields())]
+        body: bodies.Body | None = None
+        if access.needs_token and not access.is_right(tokens):
+            body = await _small_body(reader, request)
+            if body is not None:
+                tokens += _tokens(body.fields)
+                call.fields = _form_only([*target.loose_fields(), *body.fields])
+        access.authorise(request, tokens, call.caller)
+        call.is_authorised = True
+        return body
+
+    async def _read(
+        self, call: Call, target: Target, reader: bodies.BodyReader, body: bodies.Body | None
+    ) -> None:
+        """Read fields and recording. Raises BadRequest, TooLargeRequest or NothingUsable."""
+        request = call.request
+        query = target.fields()
+        if request.headers.get("Content-Encoding", "").strip().casefold() not in _IDENTITY:
+            raise BadRequest("compressed")
+        if body is None:
+            body = bodies.parse(await reader.whole(), request.headers.get("Content-Type", ""))
         headers = [
-            (name, request.headers[header])
+            (name, value)
             for header, name in _FIELD_HEADERS.items()
-            if header in request.headers
+            for value in request.headers.getall(header, [])
         ]
+        given = [*headers, *query, *body.fields]
+        call.fields = _form_only(given)
+        if body.problem is not None:
+            raise body.problem
         call.recording = body.recording
-        call.fields = Fields([*headers, *query, *body.fields])
+        call.fields = Fields(given)
 
-    def _preflight(self, request: web.Request) -> web.StreamResponse:
-        origin = request.headers.get("Origin", "")
+    async def _preflight(self, call: Call) -> web.StreamResponse:
+        origin = call.request.headers.get("Origin", "")
         response = PlainResponse(status=204)
         if self._to.access.is_allowed_origin(origin):
             response.headers["Access-Control-Allow-Origin"] = origin
-            response.headers["Access-Control-Allow-Methods"] = "GET, POST"
+            response.headers["Access-Control-Allow-Methods"] = _ALLOWED_METHODS
             response.headers["Access-Control-Allow-Headers"] = _ALLOWED_HEADERS
             response.headers["Access-Control-Max-Age"] = "600"
             response.headers["Vary"] = "Origin"
-        return response
+        return await self._to.writer.finish(call, response)
 
     async def _refuse(self, call: Call, error: GatewayError) -> web.StreamResponse:
         answer = replies.of_error(error, self._to.phrases)
-        if isinstance(error, TooLargeRequest | Unauthorized) or error.code in ("too_slow", "unparsable"):
-            # The rest of the body is not wanted.
-            call.request.protocol.close()
+        if isinstance(error, MethodNotAllowed):
+            allowed = ", ".join(sorted({*call.route.methods, "OPTIONS"}))
+            answer = replace(answer, headers={**answer.headers, "Allow": allowed})
+        if error.code == "internal":
+            # What failed may have been the voice.
+            call.state = "error"
+            return await self._to.writer.finish(call, self._to.writer.plain(call, answer))
+        return await self._to.writer.hand_over(call, answer)
+
+    async def _leave_body(self, call: Call) -> None:
+        """Drop what is left of a body, so that the client gets to read the answer; not for long."""
+        content = call.request.content
+        seconds, limit_bytes = _LEFT_S, self._to.settings.server.body_limit_bytes
+        if not call.is_authorised:
+            seconds, limit_bytes = _LEFT_STRANGER_S, _LEFT_STRANGER_BYTES
         try:
-            return await self._to.writer.hand_over(call, answer)
-        except GatewayError:
-            # Speech failed as well: the sentence as text.
-            response = self._to.writer.plain(call, answer)
-            await response.prepare(call.request)
-            await response.write_eof()
-            return response
+            async with asyncio.timeout(seconds):
+                while not content.is_eof() and limit_bytes > 0:
+                    limit_bytes -= len(await asyncio.wait_for(content.readany(), _LEFT_IDLE_S))
+        except (TimeoutError, ConnectionError, web.RequestPayloadError):
+            return
 
     async def _healthz(self, call: Call) -> web.StreamResponse:
-        return PlainResponse(text="ok\n")
+        return await self._to.writer.finish(call, PlainResponse(text="ok\n"))
 
     async def _readyz(self, call: Call) -> web.StreamResponse:
         reasons = await self._to.reasons()
         text = "ready\n" if not reasons else "".join(f"{reason}\n" for reason in reasons)
-        return PlainResponse(status=503 if reasons else 200, text=text)
+        return await self._to.writer.finish(call, PlainResponse(status=503 if reasons else 200, text=text))
 
     async def _not_found(self, call: Call) -> web.StreamResponse:
         raise NotFound("not_found")
 
 
-def _query(request: web.Request) -> list[tuple[str, str]] | None:
-    """The query's fields; None where it is broken, which is said only to who may come in."""
+def _tokens(fields: Sequence[tuple[str, str]]) -> list[str]:
+    return [value for name, value in fields if name == "token" and value]
+
+
+def _form_only(given: Sequence[tuple[str, str]]) -> Fields:
+    """What says how to answer, for an error before everything was read and checked."""
     try:
-        return bodies.query_fields(request.raw_path)
-    except BadRequest:
-        return None
-
-
-def _values(fields: Sequence[tuple[str, str]], name: str) -> list[str]:
-    return [value for key, value in fields if key == name and value]
-
-
-def _form_only(query: Sequence[tuple[str, str]]) -> Fields:
-    """What of the query says how to answer, for an error before everything was read."""
-    try:
-        return Fields([(name, value) for name, value in query if name == "format"])
+        return Fields([(name, value) for name, value in given if name == "format"])
     except BadRequest:
         return Fields(())
 
 
-async def _body_tokens(reader: bodies.BodyReader, kind: str) -> list[str]:
-    start = await reader.start()
-    if start is None:
-        return []
+async def _small_body(reader: bodies.BodyReader, request: web.BaseRequest) -> bodies.Body | None:
+    """What a body small enough to look for a token in holds.
+
+    One that comes too slowly or is broken holds none, and the caller is told no more than that.
+    """
     try:
-        body = await bodies.parse(start, kind)
-    except (BadRequest, NothingUsable):
-        return []
-    return _values(body.fields, "token")
+        start = await reader.start()
+    except BadRequest:
+        return None
+    return None if start is None else bodies.parse(start, request.headers.get("Content-Type", ""))
 
 
 def _place(error: BaseException) -> str:

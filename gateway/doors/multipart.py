@@ -14,6 +14,7 @@ _PARTS = 64
 _HEADER_LIMIT_BYTES = 16 * 1024
 _BOUNDARY_CHARS = 200
 _PARAMETER = re.compile(r""";\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*)""")
+_AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\Z)")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 
 
@@ -35,7 +36,8 @@ def parts(data: bytes, content_type: str) -> list[Part]:
     boundary = parameter(content_type, "boundary")
     if not boundary or len(boundary) > _BOUNDARY_CHARS:
         raise BadMultipart
-    found = [_part(data[start:end]) for start, end in _spans(data, boundary.encode("utf-8", "replace"))]
+    delimiter = f"--{boundary}".encode("utf-8", "surrogateescape")
+    found = [_part(data[start:end]) for start, end in _spans(data, delimiter)]
     if not found:
         raise BadMultipart
     return found
@@ -56,21 +58,27 @@ def parameter(header: str, name: str) -> str:
 
 def _spans(data: bytes, boundary: bytes) -> Iterator[tuple[int, int]]:
     """Where each part begins and ends. The last boundary must be there, or the body was cut off."""
-    delimiter = re.compile(rb"(?:\A|\r?\n)--" + re.escape(boundary) + rb"(--)?[ \t]*(?:\r?\n|\Z)")
     begins: int | None = None
-    position, count = 0, 0
-    while (match := delimiter.search(data, position)) is not None:
+    count, position = 0, 0
+    while (at := data.find(boundary, position)) >= 0:
+        position = at + len(boundary)
+        after = _AFTER_BOUNDARY.match(data, position)
+        if after is None or (at > 0 and data[at - 1 : at] != b"\n"):
+            continue
         if begins is not None:
             count += 1
-            yield begins, max(begins, match.start())
-        if match[1]:
+            yield begins, max(begins, _line_end(data, at))
+        if after[1]:
             return
         if count == _PARTS:
             break
-        begins = match.end()
-        # The line break before the next boundary may be the one that ended this line.
-        position = begins - 1 if data[begins - 1 : begins] == b"\n" else begins
+        begins = after.end()
     raise BadMultipart
+
+
+def _line_end(data: bytes, at: int) -> int:
+    """Where the line before a boundary ends: its line break belongs to the boundary."""
+    return at - 2 if data[at - 2 : at] == b"\r\n" else at - 1
 
 
 def _part(data: bytes) -> Part:
@@ -79,6 +87,8 @@ def _part(data: bytes) -> Part:
         body = data[data.index(b"\n") + 1 :]
     elif (end := _HEADER_END.search(data, 0, _HEADER_LIMIT_BYTES)) is not None:
         head, body = data[: end.start()], data[end.end() :]
+    elif len(data) <= _HEADER_LIMIT_BYTES:
+        head, body = data, b""
     else:
         raise BadMultipart
     headers = dict(_headers(head.decode("utf-8", "replace")))

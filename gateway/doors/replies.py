@@ -8,7 +8,8 @@ from gateway.errors import GatewayError
 from gateway.model import Outcome, Reply, State
 from gateway.phrases import Phrases
 
-_HEADER_CHARS = 1000
+_HEADER_LIMIT_BYTES = 2048
+_RETRY_AFTER_S = {"too_many_failures": "60", "busy": "5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ def of_reply(reply: Reply) -> Answer:
     """A reply; all JSON keys are always there."""
     headers = {"X-Voice-State": reply.state.value}
     if reply.session is not None:
-        headers["X-Voice-Session"] = quote(reply.session.name)
-        headers["X-Voice-Cursor"] = quote(reply.cursor)
-        headers["X-Voice-Heard"] = quote((reply.heard or "")[:_HEADER_CHARS])
+        headers["X-Voice-Session"] = _quoted(reply.session.name)
+        headers["X-Voice-Cursor"] = _quoted(reply.cursor)
+        headers["X-Voice-Heard"] = _quoted(reply.heard or "")
     return Answer(200, headers, reply.say, _data(reply))
 
 
@@ -38,19 +39,34 @@ def of_error(error: GatewayError, phrases: Phrases) -> Answer:
         values["candidates"] = phrases.either(error.candidates)
     say = phrases.say(error.code, turn=0, **values)
     data = _data(Reply(State.ERROR, say)) | {"code": error.code}
-    if error.candidates:
+    if error.status in (404, 409):
         data["candidates"] = list(error.candidates)
     headers = {"X-Voice-State": State.ERROR.value}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
+    if error.code in _RETRY_AFTER_S:
+        headers["Retry-After"] = _RETRY_AFTER_S[error.code]
     return Answer(error.status, headers, say, data)
 
 
 def body(answer: Answer, form: str) -> tuple[bytes, str]:
     """The bytes and the content type of an answer as `text` or `json`."""
     if form == "json":
-        return json.dumps(answer.data, ensure_ascii=False).encode(), "application/json; charset=utf-8"
-    return answer.say.encode(), "text/plain; charset=utf-8"
+        text = json.dumps(answer.data, ensure_ascii=False)
+        return text.encode("utf-8", "replace"), "application/json; charset=utf-8"
+    return answer.say.encode("utf-8", "replace"), "text/plain; charset=utf-8"
+
+
+def _quoted(text: str) -> str:
+    """Percent-encoded UTF-8, cut between characters where clients stop taking a header."""
+    kept, length = [], 0
+    for char in text[:_HEADER_LIMIT_BYTES]:
+        piece = quote(char, errors="replace")
+        length += len(piece)
+        if length > _HEADER_LIMIT_BYTES:
+            break
+        kept.append(piece)
+    return "".join(kept)
 
 
 def _data(reply: Reply) -> dict[str, object]:

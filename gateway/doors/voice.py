@@ -8,7 +8,6 @@ from aiohttp import web
 from gateway.dialog import Dialog
 from gateway.doors import replies
 from gateway.doors.call import Call
-from gateway.doors.protocol import PlainResponse
 from gateway.doors.writing import Writer
 from gateway.errors import BadRequest, GatewayError
 from gateway.model import Reply, Session, State, Status
@@ -44,7 +43,8 @@ class VoicePaths:
     async def reply(self, call: Call) -> web.StreamResponse:
         """What is new; with words like ask. A HEAD is a probe and has no effect."""
         if call.request.method == "HEAD":
-            return PlainResponse(status=200)
+            probe = Reply(State.FINISHED, self.phrases.say("nothing_new"))
+            return await self.writer.hand_over(call, replies.of_reply(probe))
         return await self._converse(call, self._utterance(call, goes_back=True))
 
     async def listed(self, call: Call) -> web.StreamResponse:

@@ -58,7 +58,9 @@ class Database:
 
 def _prepare(state_dir: Path) -> Path:
     try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made one by one: `parents` would give the folders above the mode of a lax umask.
+        for missing in [path for path in (*reversed(state_dir.parents), state_dir) if not path.exists()]:
+            missing.mkdir(mode=0o700, exist_ok=True)
         folder = state_dir.stat()
         if folder.st_uid != os.getuid():
             raise StateUnusableError(f"The state directory {state_dir} belongs to another user.")
@@ -95,7 +97,15 @@ def _connect(path: Path) -> sqlite3.Connection:
         # The journal files take the database's mode, 0600.
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
+        # What is forgotten shall not stay readable in the file.
+        db.execute("PRAGMA secure_delete = ON")
         migrate(db)
+    except sqlite3.OperationalError as error:
+        db.close()
+        raise StateUnusableError(
+            f"The database {path} cannot be opened just now: look whether the disk is full or another"
+            " program holds it, then start again."
+        ) from error
     except sqlite3.DatabaseError as error:
         db.close()
         raise StateUnusableError(

@@ -90,15 +90,23 @@ STEPS: tuple[str, ...] = (
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Take the steps that this database has not seen, each in a transaction of its own.
+    """Take the steps that this database has not seen, all or none; two processes may try at once.
 
     Raises `NewerSchemaError` for a database that a later version wrote.
     """
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(STEPS):
-        raise NewerSchemaError
-    for number, step in enumerate(STEPS[version:], start=version + 1):
-        db.executescript(f"BEGIN IMMEDIATE;\n{step}\nPRAGMA user_version = {number};\nCOMMIT;")
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(STEPS):
+            raise NewerSchemaError
+        for step in STEPS[version:]:
+            for statement in filter(str.strip, step.split(";")):
+                db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(STEPS)}")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
 
 
 class NewerSchemaError(Exception):

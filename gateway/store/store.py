@@ -15,7 +15,8 @@ from gateway.store import rows
 from gateway.store.database import Database
 from gateway.store.records import Claim, ClientState, Delivery, Heard, LastReply
 
-_NOT_WORDS = re.compile(r"[\W_]+")
+_SENTENCE_MARKS = re.compile(r"[.,;:!?…]+(?=\s|$)")
+_REQUEST_DAYS = 7.0
 UNSETTLED_S = 15 * 60.0
 """A message older than this holds back no other."""
 
@@ -23,9 +24,12 @@ _NOT_SENT = (Outcome.FAILED, Outcome.DENIED, Outcome.EXPIRED, Outcome.REFUSED, O
 
 
 def words_hash(words: str) -> str:
-    """The same for words that sound the same: case, blanks and punctuation do not count."""
-    spoken = _NOT_WORDS.sub(" ", words.casefold()).strip()
-    return hashlib.sha256((spoken or words).encode()).hexdigest()
+    """The same for words that are said alike: case, blanks and sentence marks do not count.
+
+    Marks inside a word do: "v1.2" is not "v12", nor "C++" "C".
+    """
+    spoken = " ".join(_SENTENCE_MARKS.sub("", words.casefold()).split())
+    return hashlib.sha256((spoken or words).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Store:
@@ -216,15 +220,19 @@ class Store:
         return await self._database.run(work)
 
     async def forget(self, keep_days: float) -> None:
-        """Drop words and answers that are older than `keep_days`; hashes and outcomes stay."""
-        before = self._clock.wall() - keep_days * 86400
+        """Drop words and answers that are older than `keep_days`; hashes and outcomes stay.
+
+        The ids of requests are kept for seven days whatever the settings say.
+        """
+        now = self._clock.wall()
+        before, requests_before = now - keep_days * 86400, now - max(keep_days, _REQUEST_DAYS) * 86400
 
         def work(db: sqlite3.Connection) -> None:
             db.execute("UPDATE deliveries SET words = NULL WHERE claimed_at < ?", (before,))
             db.execute(
                 "UPDATE pages SET said = NULL, rest = NULL, question = NULL WHERE written_at < ?", (before,)
             )
-            db.execute("DELETE FROM requests WHERE claimed_at < ?", (before,))
+            db.execute("DELETE FROM requests WHERE claimed_at < ?", (requests_before,))
             db.execute("DELETE FROM sessions WHERE seen_at < ?", (before,))
 
         await self._database.run(work)

@@ -8,9 +8,11 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from gateway.agents.claude_code.lines import (
+    Activity,
     ApiFailure,
     Interruption,
     Item,
+    LocalCommand,
     Queued,
     Title,
     ToolsDone,
@@ -22,6 +24,7 @@ KEPT_TURNS = 24
 """How many turns are kept in memory; older ones are read from the file again when they are asked for."""
 
 _KEPT_QUEUED = 64
+_AGENT_TOOLS = ("Agent", "Task")
 
 
 @dataclass(slots=True)
@@ -38,10 +41,21 @@ class _Open:
     ending: Ending | None = None
     error: str = ""
     is_cut: bool = False
+    record_id: str = ""
 
     @property
     def has_begun(self) -> bool:
         return bool(self.texts or self.tools or self.last is LastRecord.ACTIVITY)
+
+    @property
+    def looks_done(self) -> bool:
+        return self.last is LastRecord.TEXT and self.texts[-1].stop_reason not in ("tool_use", "max_tokens")
+
+    @property
+    def awaits_agents(self) -> bool:
+        """It sent agents of its own; a prompt in between only shows the count of those of an earlier turn."""
+        is_follow_up = bool(self.prompts) and self.prompts[0].kind is PromptKind.BACKGROUND
+        return is_follow_up or not self.prompts or any(t.name in _AGENT_TOOLS for t in self.tools.values())
 
     def frozen(self) -> Turn:
         return Turn(
@@ -55,6 +69,7 @@ class _Open:
             ending=self.ending,
             error=self.error,
             is_cut=self.is_cut,
+            record_id=self.record_id,
         )
 
 
@@ -65,6 +80,7 @@ class Fold:
         self._kept_turns = kept_turns
         self._turns: deque[_Open] = deque()
         self._queued: deque[str] = deque(maxlen=_KEPT_QUEUED)
+        self._has_command = False
         self.title = ""
 
     @property
@@ -94,12 +110,17 @@ class Fold:
             case Title():
                 self.title = item.title
                 return
+            case LocalCommand():
+                self._has_command = True
+                return
             case TurnOver() | Interruption():
                 self._over(item)
             case _:
                 self._work(item, start)
         if self._turns:
-            self._turns[-1].end = max(end, self._turns[-1].end)
+            turn = self._turns[-1]
+            turn.end = max(end, turn.end)
+            turn.record_id = getattr(item, "record_id", "") or turn.record_id
 
     def close(self) -> None:
         """Say that a new turn follows that is not fed here."""
@@ -108,6 +129,7 @@ class Fold:
 
     def _prompt(self, prompt: Prompt, start: int) -> None:
         turn = self._turns[-1] if self._turns else None
+        self._has_command = False
         if turn is None:
             self._begin(start, prompt)
         elif prompt.kind is PromptKind.ABSORBED and turn.ending is None:
@@ -136,13 +158,20 @@ class Fold:
         turn = self._turns[-1]
         if isinstance(item, Interruption):
             turn.ending = Ending.INTERRUPTED
+        elif item.agents_pending and turn.awaits_agents:
+            turn.ending = Ending.AGENTS_PENDING
         else:
-            turn.ending = Ending.AGENTS_PENDING if item.agents_pending else Ending.DONE
+            turn.ending = Ending.DONE
 
     def _work(self, item: Item, start: int) -> None:
         turn = self._turns[-1] if self._turns else None
         if turn is None or turn.ending not in (None, Ending.AGENTS_PENDING):
             turn = self._begin(start)
+        elif self._has_command and turn.looks_done and isinstance(item, Text | Activity):
+            # The answer to a command of the human's own, whose prompt stands nowhere.
+            turn.ending = turn.ending or Ending.SUPERSEDED
+            turn = self._begin(start, Prompt(PromptKind.HUMAN, start))
+        self._has_command = False
         match item:
             case Text():
                 _add_text(turn, item)
@@ -153,7 +182,7 @@ class Fold:
                 turn.last = LastRecord.ACTIVITY
             case ToolsDone():
                 for tool_id in item.ids & turn.tools.keys():
-                    turn.tools[tool_id] = replace(turn.tools[tool_id], is_open=False)
+                    turn.tools[tool_id] = replace(turn.tools[tool_id], is_open=False, input={})
                 turn.answer_from = len(turn.texts)
                 turn.last = LastRecord.ACTIVITY
             case ApiFailure():
@@ -165,11 +194,13 @@ class Fold:
 
 
 def _add_text(turn: _Open, text: Text) -> None:
-    """Add a text; one that only repeats and lengthens an earlier one of its message replaces it."""
+    """Add a text; a longer snapshot of an earlier one of its message replaces it, a copy adds nothing."""
     if text.message_id:
         for i in range(turn.answer_from, len(turn.texts)):
             earlier = turn.texts[i]
-            if earlier.message_id == text.message_id and text.text.startswith(earlier.text):
-                turn.texts[i] = text
-                return
+            if earlier.message_id != text.message_id or not text.text.startswith(earlier.text):
+                continue
+            is_copy = text.text == earlier.text
+            turn.texts[i] = replace(earlier, stop_reason=text.stop_reason) if is_copy else text
+            return
     turn.texts.append(text)

@@ -59,7 +59,8 @@ async def send(message: Message, address: Address) -> Sent:
             while await reader.read(_READ_BYTES):
                 pass
     except TimeoutError:
-        return Sent.WRITTEN
+        # All of it left us and the session is slow to close; or it stopped reading halfway.
+        return Sent.BROKEN if writer.transport.get_write_buffer_size() else Sent.WRITTEN
     except OSError:
         return Sent.BROKEN
     finally:

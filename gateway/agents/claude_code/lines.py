@@ -1,17 +1,21 @@
-"""One line of a Claude Code transcript → one entry that matters, or nothing.
+"""One line of a Claude Code transcript → the entries in it that matter, often none.
 
 Source of the format: black-box observation of CLI 2.1.332. Whatever is unknown,
 malformed or book-keeping is nothing: it loses no neighbour and raises nothing.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gateway import notes
 from gateway.agents.turns import Prompt, PromptKind, Text, ToolUse
 
-# Recorded requests: hundreds of kilobytes each, and they hold the CLI's system prompt.
-_NEVER_PARSED = (b'"type":"api-request', b'"type": "api-request')
+_DECODER = json.JSONDecoder()
+_BOM = b"\xef\xbb\xbf"
+# How a record may begin where a killed process left half of another one before it on the line.
+_BEGINNINGS = ('{"type"', '{"parentUuid"', '{"uuid"', '{"sessionId"')
+_RECOVERY_TRIES = 16
 _INTERRUPTED = "[Request interrupted by user"
 _NOTIFICATION = "<task-notification>"
 _LOCAL = ("<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>")
@@ -37,11 +41,19 @@ class ApiFailure:
 
     kind: str
     is_cut: bool
+    record_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
     """Somebody stopped the turn."""
+
+    record_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCommand:
+    """A command of the CLI's own was typed; an answer that follows is not the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +75,60 @@ class Title:
     title: str
 
 
-Item = Prompt | Text | ToolUse | ToolsDone | TurnOver | ApiFailure | Interruption | Queued | Activity | Title
+Item = (
+    Prompt
+    | Text
+    | ToolUse
+    | ToolsDone
+    | TurnOver
+    | ApiFailure
+    | Interruption
+    | LocalCommand
+    | Queued
+    | Activity
+    | Title
+)
 
 
 def parse(line: bytes, start: int, end: int) -> tuple[Item, ...]:
     """The entries of one line that stands at bytes `start`–`end`; none for what does not matter."""
-    line = line.strip(b"\x00 \t\r\n")
-    if not line.startswith(b"{") or any(mark in line[:4096] for mark in _NEVER_PARSED):
+    line = line.removeprefix(_BOM).strip(b"\x00 \t\r\n")
+    if not line.startswith(b"{"):
         return ()
+    return tuple(item for record in _records(line) for item in _items(record, start, end))
+
+
+def _records(line: bytes) -> Iterator[dict[str, object]]:
+    """The record on a line; where a killed process left torn ones, those that are whole."""
+    text, at = line.decode("utf-8", "replace"), 0
+    for _ in range(_RECOVERY_TRIES):
+        record, after = _whole(text, at)
+        if record is not None:
+            yield record
+        at = after if text.startswith("{", after) else _next_beginning(text, after)
+        if at < 0:
+            return
+
+
+def _whole(text: str, at: int) -> tuple[dict[str, object] | None, int]:
+    """The record that begins here, and where to look on; None where it is torn."""
     try:
-        record = json.loads(line)
+        record, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
-        return ()
-    if not isinstance(record, dict) or record.get("isSidechain") is True:
+        return None, at + 1
+    end += len(text[end:]) - len(text[end:].lstrip("\x00 \t\r")) if end < len(text) else 0
+    # What stands inside a torn record is followed by the rest of that one.
+    is_whole = end == len(text) or text[end] == "{"
+    return (record, end) if is_whole and isinstance(record, dict) else (None, at + 1)
+
+
+def _next_beginning(text: str, at: int) -> int:
+    found = [place for mark in _BEGINNINGS if (place := text.find(mark, at)) >= 0]
+    return min(found, default=-1)
+
+
+def _items(record: dict[str, object], start: int, end: int) -> tuple[Item, ...]:
+    if record.get("isSidechain") is True:
         return ()
     kind = record.get("type")
     if kind == "assistant":
@@ -113,7 +166,7 @@ def _assistant(record: dict[str, object], start: int, end: int) -> tuple[Item, .
         return ()
     if record.get("isApiErrorMessage") is True:
         is_cut = record.get("truncatedAfterOutput") is True
-        return (ApiFailure(_failure_kind(record, message), is_cut),)
+        return (ApiFailure(_failure_kind(record, message), is_cut, clean(record.get("uuid"))),)
     items: list[Item] = []
     for block in _blocks(message.get("content")):
         match block.get("type"):
@@ -138,7 +191,7 @@ def _assistant(record: dict[str, object], start: int, end: int) -> tuple[Item, .
                         input=given if isinstance(given, dict) else {},
                     )
                 )
-            case "thinking" | "redacted_thinking":
+            case _:
                 items.append(Activity())
     return tuple(items)
 
@@ -165,35 +218,35 @@ def _user(record: dict[str, object], start: int) -> tuple[Item, ...]:
     message = record.get("message")
     if not isinstance(message, dict) or record.get("isCompactSummary") is True:
         return ()
-    content = message.get("content")
-    blocks = _blocks(content)
+    blocks = _blocks(message.get("content"))
+    text = "\n".join(clean(block.get("text")) for block in blocks if block.get("type") == "text")
+    interruption = (Interruption(clean(record.get("uuid"))),) if text.startswith(_INTERRUPTED) else ()
     done = frozenset(
         clean(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"
     )
-    if done:
-        return (ToolsDone(done),)
-    text = "\n".join(clean(block.get("text")) for block in blocks if block.get("type") == "text")
-    if text.startswith(_INTERRUPTED):
-        return (Interruption(),)
-    prompt = _prompt(record, text, start)
+    if done or interruption:
+        return (*((ToolsDone(done),) if done else ()), *interruption)
+    # A damaged record without content is no prompt: it would end the turn before it.
+    prompt = _prompt(record, text, start) if blocks else None
     return () if prompt is None else (prompt,)
 
 
-def _prompt(record: dict[str, object], text: str, start: int) -> Prompt | None:
-    """A user line as a prompt; None for the CLI's own notes to itself and for local commands."""
+def _prompt(record: dict[str, object], text: str, start: int) -> Prompt | LocalCommand | None:
+    """A user line as a prompt; None for the CLI's own notes to itself."""
     origin = record.get("origin")
     origin = origin if isinstance(origin, dict) else {}
+    record_id = clean(record.get("uuid"))
     if text.startswith(_NOTIFICATION):
-        return Prompt(PromptKind.BACKGROUND, start)
+        return Prompt(PromptKind.BACKGROUND, start, record_id=record_id)
+    nonces = notes.nonces_in(text)
     if origin.get("kind") == "peer":
         body = clean(origin.get("body")) or text
-        return Prompt(PromptKind.PEER, start, body, clean(origin.get("msg_id")), notes.nonces_in(text))
-    nonces = notes.nonces_in(text)
+        return Prompt(PromptKind.PEER, start, body, clean(origin.get("msg_id")), nonces, record_id)
+    if text.startswith(_LOCAL) or record.get("rowSource") == "local":
+        return LocalCommand()
     if record.get("isMeta") is True and not nonces:
         return None
-    if text.startswith(_LOCAL) or record.get("rowSource") == "local":
-        return None
-    return Prompt(PromptKind.HUMAN, start, text, nonces=nonces)
+    return Prompt(PromptKind.HUMAN, start, text, nonces=nonces, record_id=record_id)
 
 
 def _attachment(record: dict[str, object], start: int) -> tuple[Item, ...]:
@@ -208,7 +261,8 @@ def _attachment(record: dict[str, object], start: int) -> tuple[Item, ...]:
         if isinstance(given, str)
         else "\n".join(clean(block.get("text")) for block in _blocks(given))
     )
-    return (Prompt(PromptKind.ABSORBED, start, text, message_id, notes.nonces_in(text)),)
+    nonces = notes.nonces_in(text)
+    return (Prompt(PromptKind.ABSORBED, start, text, message_id, nonces, clean(record.get("uuid"))),)
 
 
 def _blocks(content: object) -> list[dict[str, object]]:

@@ -8,6 +8,7 @@ before the place where reading stopped.
 """
 
 import os
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2s
@@ -15,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gateway.agents.claude_code.fold import Fold
-from gateway.agents.claude_code.lines import parse
-from gateway.agents.turns import Prompt, Turn
+from gateway.agents.claude_code.lines import Item, Queued, parse
+from gateway.agents.turns import Prompt, PromptKind, Turn
 
 LINE_LIMIT_BYTES = 32 * 1024 * 1024
 """A longer line is passed over; the longest seen in the wild hold a few MB of an image."""
@@ -24,8 +25,10 @@ LINE_LIMIT_BYTES = 32 * 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
 # Long enough to hold the uuid and the time of a short line; the ends of lines are much alike.
 _PRINT_BYTES = 512
-_TAIL_PROMPTS = 3
+_TAIL_TURNS = 3
 _OLDER_TURNS = 256
+_OLDER_KEPT = 4
+_PLACES_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,12 @@ class TranscriptReader:
         self._identity: tuple[int, int] | None = None
         self._at = 0
         self._print = ""
+        self._older: OrderedDict[tuple[int, int], tuple[Turn, ...]] = OrderedDict()
+        self._places: OrderedDict[str, tuple[int | None, int]] = OrderedDict()
         self.generation = 0
+        """Grows each time that another file is found in the place of the one that was read."""
+        self.size = 0
+        self.modified_at = 0.0
 
     @property
     def title(self) -> str:
@@ -71,6 +79,7 @@ class TranscriptReader:
             stat = os.fstat(file.fileno())
             if self._is_other_file(file, stat):
                 self._start_over(file, stat)
+            self.size, self.modified_at = stat.st_size, stat.st_mtime
             for line in _lines(file, self._at, stat.st_size):
                 self._take(line)
                 self._at = line.end
@@ -82,13 +91,22 @@ class TranscriptReader:
         kept_from = self._fold.start
         if after is None or kept_from is None or after >= kept_from:
             return self._fold.turns(after)
-        older = Fold(kept_turns=_OLDER_TURNS)
-        with self.path.open("rb") as file:
-            for line in _lines(file, after, kept_from):
-                for item in parse(line.data, line.start, line.end):
-                    older.feed(item, line.start, line.end)
-        older.close()
-        return older.turns(after) + self._fold.turns(after)
+        return self._read_older(after, kept_from) + self._fold.turns(after)
+
+    def _read_older(self, after: int, until: int) -> tuple[Turn, ...]:
+        """Turns between two places; they are over, so what was read once holds for later looks."""
+        key = (after, until)
+        if key not in self._older:
+            older = Fold(kept_turns=_OLDER_TURNS)
+            with self.path.open("rb") as file:
+                for line in _lines(file, after, until):
+                    for item in parse(line.data, line.start, line.end):
+                        older.feed(item, line.start, line.end)
+            older.close()
+            self._older[key] = older.turns(after)
+            while len(self._older) > _OLDER_KEPT:
+                self._older.popitem(last=False)
+        return self._older[key]
 
     def print_at(self, offset: int) -> str:
         """The print of the bytes before `offset`; "" where the file is shorter or gone."""
@@ -103,14 +121,22 @@ class TranscriptReader:
     def offset_after(self, record_id: str) -> int | None:
         """Where the line ends whose uuid is `record_id`; None if there is none.
 
-        Used once per change of file, to find a listener's place in a copy of the conversation.
+        Finds a listener's place in a copy of the conversation; each part of the file is searched once.
         """
-        wanted = f'"{record_id}"'.encode()
+        found, searched_to = self._places.get(record_id, (None, 0))
+        if found is None and searched_to < self._at:
+            found = self._search(record_id, searched_to)
+            self._places[record_id] = (found, self._at)
+            while len(self._places) > _PLACES_KEPT:
+                self._places.popitem(last=False)
+        return found
+
+    def _search(self, record_id: str, start: int) -> int | None:
+        marks = [f'"uuid":{blank}"{record_id}"'.encode() for blank in ("", " ")]
         try:
             with self.path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                for line in _lines(file, 0, size):
-                    if wanted in line.data and b'"uuid"' in line.data and _has_uuid(line.data, record_id):
+                for line in _lines(file, start, self._at):
+                    if any(mark in line.data for mark in marks):
                         return line.end
         except OSError:
             return None
@@ -124,16 +150,14 @@ class TranscriptReader:
     def _start_over(self, file: BinaryIO, stat: os.stat_result) -> None:
         self._identity = (stat.st_dev, stat.st_ino)
         self._fold = Fold()
+        self._older.clear()
+        self._places.clear()
         self._at = _tail_start(file, stat.st_size)
         self.generation += 1
 
     def _take(self, line: _Line) -> None:
         for item in parse(line.data, line.start, line.end):
             self._fold.feed(item, line.start, line.end)
-
-
-def _has_uuid(data: bytes, record_id: str) -> bool:
-    return any(mark + record_id.encode() + b'"' in data for mark in (b'"uuid":"', b'"uuid": "'))
 
 
 def print_before(file: BinaryIO, offset: int) -> str:
@@ -169,16 +193,28 @@ def _lines(file: BinaryIO, start: int, stop: int) -> Iterator[_Line]:
 
 
 def _tail_start(file: BinaryIO, size: int) -> int:
-    """Where the last few turns begin, looked for from the end of the file; 0 if it holds no more."""
-    prompts = 0
+    """Where the last few turns begin, looked for from the end of the file; 0 if it holds no more.
+
+    A turn begins with the first of the prompts that were taken in together; those that joined
+    a running turn, or follow its background work, begin none.
+    """
+    turns, begins_at = 0, None
     for line in _lines_backwards(file, size):
-        if b'"user"' not in line.data[: 64 * 1024]:
+        if begins_at is None and b'"user"' not in line.data[: 64 * 1024]:
             continue
-        if any(isinstance(item, Prompt) for item in parse(line.data, line.start, line.end)):
-            prompts += 1
-            if prompts == _TAIL_PROMPTS:
-                return line.start
+        items = [i for i in parse(line.data, line.start, line.end) if not isinstance(i, Queued)]
+        if any(_begins_turn(item) for item in items):
+            begins_at = line.start
+        elif items and begins_at is not None:
+            turns += 1
+            if turns == _TAIL_TURNS:
+                return begins_at
+            begins_at = None
     return 0
+
+
+def _begins_turn(item: Item) -> bool:
+    return isinstance(item, Prompt) and item.kind in (PromptKind.HUMAN, PromptKind.PEER)
 
 
 def _lines_backwards(file: BinaryIO, size: int) -> Iterator[_Line]:

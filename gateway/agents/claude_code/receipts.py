@@ -9,18 +9,18 @@ went to. In ordinary modes there is no report at all, so none means nothing.
 import asyncio
 import json
 import os
-import socket
-import struct
-import sys
 from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
 from gateway.model import Outcome
+from gateway.platform_process import peer_pid, proc_start
 
 _LIMIT_BYTES = 64 * 1024
 _READ_S = 5.0
 _KEPT = 512
+# A name of our own: a session may have the socket that is named after its pid alone.
+_NAME_END = "-cd.sock"
 _STATUSES = {
     "held": Outcome.HELD,
     "delivered": Outcome.ACCEPTED,
@@ -31,7 +31,7 @@ _STATUSES = {
 
 
 class Receipts:
-    """One listening socket per socket folder, named after our pid."""
+    """One listening socket per socket folder."""
 
     def __init__(self) -> None:
         self._servers: dict[Path, asyncio.Server] = {}
@@ -40,11 +40,13 @@ class Receipts:
 
     async def listen_in(self, folder: Path) -> Path | None:
         """Our socket's path in this folder; None where none can be had (then nothing reports)."""
-        path = folder / f"{os.getpid()}.sock"
-        if folder in self._servers:
+        path = folder / f"{os.getpid()}{_NAME_END}"
+        if folder in self._servers and path.is_socket():
             return path
+        if (lost := self._servers.pop(folder, None)) is not None:
+            lost.close()
         with suppress(OSError):
-            path.unlink(missing_ok=True)
+            _clear(folder)
             server = await asyncio.start_unix_server(self._connected, path=str(path), limit=_LIMIT_BYTES)
             path.chmod(0o600)
             self._servers[folder] = server
@@ -69,12 +71,12 @@ class Receipts:
             server.close()
             await server.wait_closed()
             with suppress(OSError):
-                (folder / f"{os.getpid()}.sock").unlink(missing_ok=True)
+                (folder / f"{os.getpid()}{_NAME_END}").unlink(missing_ok=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # The CLI waits five seconds for us to close, and probes with empty connections.
         try:
-            pid = _peer_pid(writer.get_extra_info("socket"))
+            pid = peer_pid(writer.get_extra_info("socket"))
             async with asyncio.timeout(_READ_S):
                 while line := await reader.readline():
                     self._take(line, pid)
@@ -98,14 +100,14 @@ class Receipts:
         outcome = _STATUSES.get(str(frame.get("status")))
         if outcome is Outcome.EXPIRED and frame.get("status_detail") == "refused":
             outcome = Outcome.REFUSED
-        if outcome is not None:
+        known = self._outcomes.get(message_id)
+        if outcome is not None and (known is None or not known.is_final):
             self._outcomes[message_id] = outcome
 
 
-def _peer_pid(connection: socket.socket) -> int | None:
-    """The process at the other end; None where this platform does not tell (macOS, untested)."""
-    if not sys.platform.startswith("linux"):
-        return None
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid: int = struct.unpack("3i", credentials)[0]
-    return pid
+def _clear(folder: Path) -> None:
+    """Remove sockets that we, or gateways that were killed, left in this folder."""
+    for path in folder.glob(f"*{_NAME_END}"):
+        pid = path.name.removesuffix(_NAME_END)
+        if pid.isascii() and pid.isdigit() and (int(pid) == os.getpid() or proc_start(int(pid)) is None):
+            path.unlink(missing_ok=True)

@@ -26,6 +26,8 @@ PEER_PROTOCOL = 1
 _RECORD_LIMIT_BYTES = 256 * 1024
 _READ_TRIES = 5
 _RETRY_S = 0.01
+_IN_WRITING_S = 5.0
+_LATEST_MS = 1e15
 _STATUSES = {status.value: status for status in (Status.IDLE, Status.BUSY, Status.WAITING, Status.SHELL)}
 
 
@@ -60,6 +62,11 @@ class Registry:
         record = self._read(self.folder / f"{process.pid}.json")
         return record if record is not None and record.session.process == process else None
 
+    def has_record(self, process: Process) -> bool:
+        """The process runs and its record stands there, whether it can be read just now or not."""
+        is_there = (self.folder / f"{process.pid}.json").is_file()
+        return is_there and platform_process.is_alive(process.pid, process.start)
+
     def peer_token(self, record: Record) -> str | None:
         """The token its inbox expects; None where there is no key file for this very process."""
         if record.socket_path is None:
@@ -76,7 +83,7 @@ class Registry:
         if data is None:
             return None
         pid, start, session_id = data.get("pid"), data.get("procStart"), data.get("sessionId")
-        if not isinstance(pid, int) or not isinstance(start, str) or not isinstance(session_id, str):
+        if type(pid) is not int or not isinstance(start, str) or not isinstance(session_id, str):
             return None
         if not session_id or not platform_process.is_alive(pid, start):
             return None
@@ -86,7 +93,7 @@ class Registry:
 def _record(data: dict[str, object], process: Process, session_id: str) -> Record:
     directory = clean(data.get("cwd"))
     socket = clean(data.get("messagingSocketPath"))
-    socket_path = Path(socket) if socket else None
+    socket_path = Path(socket) if socket.startswith("/") and socket.isprintable() else None
     registry_name = clean(data.get("name"))
     protocol = data.get("peerProtocol")
     session = Session(
@@ -105,7 +112,9 @@ def _record(data: dict[str, object], process: Process, session_id: str) -> Recor
 
 
 def _age_s(at_ms: object) -> float:
-    return time.time() - at_ms / 1000 if isinstance(at_ms, int | float) else float("inf")
+    if not isinstance(at_ms, int | float) or isinstance(at_ms, bool) or not 0 < at_ms < _LATEST_MS:
+        return float("inf")
+    return max(0.0, time.time() - at_ms / 1000)
 
 
 def why_unreachable(socket_path: Path | None) -> str:
@@ -134,10 +143,13 @@ def _read_object(path: Path) -> dict[str, object] | None:
     for _ in range(_READ_TRIES):
         try:
             with path.open("rb") as file:
+                written_at = os.fstat(file.fileno()).st_mtime
                 data = json.loads(file.read(_RECORD_LIMIT_BYTES))
         except OSError:
             return None
         except (ValueError, RecursionError):
+            if abs(time.time() - written_at) > _IN_WRITING_S:
+                return None
             time.sleep(_RETRY_S)
             continue
         return data if isinstance(data, dict) else None

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import glob
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -47,8 +48,15 @@ class ClaudeCode:
 
     async def look(self, session: Session) -> Session:
         """The same session now, by its process."""
-        record = await self.run(functools.partial(self.registry.of_process, session.process))
-        return replace(session, status=Status.GONE) if record is None else record.session
+        return await self.run(functools.partial(self._look, session))
+
+    def _look(self, session: Session) -> Session:
+        record = self.registry.of_process(session.process)
+        if record is not None:
+            return record.session
+        # A record that is just being rewritten is no sign that its process ended.
+        is_there = self.registry.has_record(session.process)
+        return session if is_there and session.is_live else replace(session, status=Status.GONE)
 
     async def send(self, session: Session, message: Message) -> Sent:
         """Put one message into the inbox, once; paced, since the inbox drops what comes too fast."""
@@ -93,11 +101,11 @@ class ClaudeCode:
 
     def transcript_path(self, session_id: str) -> Path | None:
         """Where the transcript stands, whatever its folder is called; None before the first line."""
-        if not session_id or "/" in session_id or session_id.startswith("."):
+        if not session_id.isprintable() or not session_id or "/" in session_id or session_id.startswith("."):
             return None
         pattern = f"{glob.escape(str(self.config_dir / 'projects'))}/*/{glob.escape(session_id)}.jsonl"
-        found = sorted(glob.glob(pattern))  # noqa: PTH207 - pathlib's glob cannot escape
-        return Path(found[0]) if found else None
+        found = [Path(path) for path in glob.glob(pattern)]  # noqa: PTH207 - pathlib's glob cannot escape
+        return max(found, key=_modified_at, default=None)
 
     def watch_folders(self, transcript: Path | None) -> tuple[Path, ...]:
         """The folders in which this session's changes show."""
@@ -118,13 +126,12 @@ class ClaudeFollower:
         self._session_id = session_id
         self._reader: TranscriptReader | None = None
         self._lock = asyncio.Lock()
-        self._seen: tuple[int, int] | None = None
-        self._changed_at = 0.0
+        self._quiet = _Quiet()
 
-    async def view(self, since: Mark | None) -> View:
-        """The transcript now. An unknown or replaced place is looked for by record id, else begun anew."""
+    async def view(self, since: Mark | None, sent: Mark | None = None) -> View:
+        """The transcript now. A replaced place of a listener is looked for by its record id."""
         async with self._lock:
-            return await self._runtime.run(functools.partial(self._view, since))
+            return await self._runtime.run(functools.partial(self._view, since, sent))
 
     async def position(self, offset: int) -> Position:
         """The position at this offset of the transcript as it is now."""
@@ -141,43 +148,71 @@ class ClaudeFollower:
     def _folders(self) -> tuple[Path, ...]:
         return self._runtime.watch_folders(self._reader.path if self._reader else None)
 
-    def _view(self, since: Mark | None) -> View:
+    def _view(self, since: Mark | None, sent: Mark | None) -> View:
+        reader = self._refreshed()
+        if reader is None:
+            return View((), None, Position.start_of(self._session_id), self._quiet.seconds(None, 0.0))
+        heard_to = self._place(reader, since)
+        sent_at = self._sent_at(reader, sent)
+        places = [place for place in (heard_to, sent_at) if place is not None]
+        last = reader.turns(None)
+        return View(
+            turns=reader.turns(min(places)) if places else last,
+            last=last[-1] if last else None,
+            end=Position(self._session_id, reader.end, reader.print_at(reader.end)),
+            quiet_s=self._quiet.seconds((reader.generation, reader.size), reader.modified_at),
+            queued=reader.queued,
+            heard_to=heard_to,
+        )
+
+    def _refreshed(self) -> TranscriptReader | None:
+        """The reader after a look at the file; None where there is no file now."""
         if self._reader is None or not self._reader.path.exists():
             path = self._runtime.transcript_path(self._session_id)
             if path is None:
-                return View((), Position.start_of(self._session_id), self._quiet(None))
+                return None
             if self._reader is None or self._reader.path != path:
                 self._reader = TranscriptReader(path)
-        reader = self._reader
-        quiet_s = self._quiet(reader.refresh())
-        after, is_restarted = self._place(reader, since)
-        return View(
-            turns=reader.turns(after),
-            end=Position(self._session_id, reader.end, reader.print_at(reader.end)),
-            quiet_s=quiet_s,
-            queued=reader.queued,
-            after=after or 0,
-            restarted=is_restarted,
-        )
+        return self._reader if self._reader.refresh() is not None else None
 
-    def _place(self, reader: TranscriptReader, since: Mark | None) -> tuple[int | None, bool]:
-        """Where to begin in this file, and whether `since` is of another one."""
-        if since is None:
-            return None, False
-        position = since.position
-        if position.session_id == self._session_id and _is_at(reader, position):
-            return position.offset, False
-        found = reader.offset_after(since.record_id) if since.record_id else None
-        return found, found is None
+    def _place(self, reader: TranscriptReader, mark: Mark | None) -> int | None:
+        """Where this mark stands in the file; None where there is none or the file holds it nowhere."""
+        if mark is None:
+            return None
+        if mark.position.session_id == self._session_id and _is_at(reader, mark.position):
+            return mark.position.offset
+        return reader.offset_after(mark.record_id) if mark.record_id else None
 
-    def _quiet(self, modified_at: float | None) -> float:
-        """Seconds since the last line: by our own clock, or by the file's age where that is longer."""
+    def _sent_at(self, reader: TranscriptReader, sent: Mark | None) -> int | None:
+        """Where to look for a message from; the start where its place is lost, since its id is unique."""
+        if sent is None:
+            return None
+        is_here = sent.position.session_id == self._session_id and _is_at(reader, sent.position)
+        return sent.position.offset if is_here else 0
+
+
+def _modified_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return -math.inf
+
+
+class _Quiet:
+    """How long a file has not changed, on a clock that does not jump."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, int] | None = None
+        self._changed_at = self._looked_at = -math.inf
+
+    def seconds(self, seen: tuple[int, int] | None, modified_at: float) -> float:
+        """Seconds since the last change; the file's own age counts only for the time nobody looked."""
         now = time.monotonic()
-        seen = (self._reader.generation, self._reader.end) if self._reader and modified_at else None
-        if seen != self._seen:
-            self._seen, self._changed_at = seen, now
-        age = 0.0 if modified_at is None else time.time() - modified_at
-        return max(now - self._changed_at, age)
+        if seen != self._seen or math.isinf(self._changed_at):
+            age_s = max(0.0, time.time() - modified_at) if seen else 0.0
+            self._seen, self._changed_at = seen, max(now - age_s, self._looked_at)
+        self._looked_at = now
+        return now - self._changed_at
 
 
 def _is_at(reader: TranscriptReader, position: Position) -> bool:

@@ -14,9 +14,8 @@ from typing import Protocol
 
 from gateway.agents.rehearsal.frames import Auth, Frame, NotifyWhenIdle, Rename, UserFrame, parse
 from gateway.agents.rehearsal.message import Incoming, timestamp
-from gateway.agents.rehearsal.peers import peer_pid
 from gateway.agents.rehearsal.record import now_ms
-from gateway.platform_process import proc_start
+from gateway.platform_process import peer_pid, proc_start
 
 LINE_LIMIT_BYTES = 1 << 20
 _SILENCE_S = 60.0

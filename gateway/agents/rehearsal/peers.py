@@ -7,9 +7,6 @@ is taken all the same. A peer with a registry record gets an auth line with its 
 
 import asyncio
 import json
-import socket
-import struct
-import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +14,7 @@ from pathlib import Path
 from gateway.agents.rehearsal.frames import socket_of
 from gateway.agents.rehearsal.record import Identity, key_path
 from gateway.agents.rehearsal.scenes import Json
+from gateway.platform_process import peer_pid
 
 _TELL_S = 5.0
 _RECORD_LIMIT_BYTES = 64 * 1024
@@ -85,15 +83,6 @@ class Peers:
         key = _read(key_path(self._identity.config_dir, peer.pid, path))
         token = key.get("peerToken")
         return token if record.get("messagingSocketPath") == str(path) and isinstance(token, str) else None
-
-
-def peer_pid(connection: socket.socket) -> int | None:
-    """The process at the other end of a unix socket; None where the platform does not tell (macOS)."""
-    if sys.platform != "linux":
-        return None
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid, _uid, _gid = struct.unpack("3i", credentials)
-    return int(pid)
 
 
 def _read(path: Path) -> dict[str, object]:
