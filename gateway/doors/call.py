@@ -31,7 +31,10 @@ class Route:
 
 @dataclass(slots=True)
 class Call:
-    """One request. `began_at` is on the monotonic clock; `state` is what the log line says.
+    """One request. `state` is what the log line says.
+
+    `began_at` and `read_at` (once it was read whole) are on the monotonic clock; waits count
+    from the latter, so that a slow upload does not use them up.
 
     `is_answered` once the first byte of a response may have been written: there can be no other.
     """
@@ -41,6 +44,7 @@ class Call:
     caller: Caller
     route: Route
     fields: Fields
+    read_at: float = 0.0
     recording: bytes | None = None
     state: str = "-"
     is_authorised: bool = False

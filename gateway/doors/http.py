@@ -182,6 +182,7 @@ class HttpDoor:
             raise body.problem
         call.recording = body.recording
         call.fields = Fields(given)
+        call.read_at = self._to.clock.monotonic()
 
     async def _preflight(self, call: Call) -> web.StreamResponse:
         origin = call.request.headers.get("Origin", "")

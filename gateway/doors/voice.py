@@ -72,7 +72,7 @@ class VoicePaths:
         return Utterance(
             client=fields.text("client", "default"),
             wait_s=min(max(wait_s, 0.0), limit_s),
-            began_at=call.began_at,
+            began_at=call.read_at,
             words=words,
             recording=call.recording,
             session=fields.text("session"),

@@ -1,8 +1,10 @@
 """Who gets in: contract 4.1, over real sockets wherever a socket can tell."""
 
+import asyncio
 import hashlib
 import itertools
 import json
+import socket
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -255,6 +257,18 @@ async def test_a_refused_upload_of_usual_size_still_hears_the_answer(door: Door)
             request("POST", "/voice/ask", body, token=WRONG, headers={"Content-Type": "audio/wav"})
         )
         assert (await wire.response()).status == 401
+
+
+async def test_who_may_come_in_can_send_all_of_a_large_upload_before_the_refusal(door: Door) -> None:
+    """Such a client does not listen while it sends; a connection that is cut under it tells it nothing."""
+    data = request("POST", "/voice/nothing", bytes(8_000_000), token=TOKEN)
+
+    def all_then_listen() -> bytes:
+        with socket.create_connection(("127.0.0.1", door.port)) as connection:
+            connection.sendall(data)
+            return connection.recv(65536)
+
+    assert b" 404 " in await asyncio.to_thread(all_then_listen)
 
 
 async def test_open_paths_read_nothing(door: Door) -> None:

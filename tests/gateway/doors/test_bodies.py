@@ -1,6 +1,8 @@
 """Fields and recordings out of whatever a client sends: contract 4.2, through the running door."""
 
 import json
+import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +247,25 @@ async def test_a_body_that_never_ends_is_stopped_at_the_limit(doors: Doors, sess
             pass
         assert sent < 50_000_000
     assert session.messages == []
+
+
+async def test_memory_stays_near_the_limit_however_much_is_sent(doors: Doors) -> None:
+    limit_bytes = 2_000_000
+    door = await doors.open(server_body_limit_bytes=str(limit_bytes))
+    chunk = b"10000\r\n" + bytes(65536) + b"\r\n"
+    async with connected(door.port) as wire:
+        await wire.send(
+            request("POST", "/voice/ask", token=door.token, headers={"Transfer-Encoding": "chunked"})
+        )
+        tracemalloc.start()
+        try:
+            with suppress(ConnectionError):
+                for _ in range(1000):
+                    await wire.send(chunk)
+            peak_bytes = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < 5 * limit_bytes
 
 
 async def test_over_the_limit_is_413_at_once_and_for_voice_clients_too(doors: Doors) -> None:

@@ -188,13 +188,14 @@ async def test_a_fault_of_ours_is_one_sentence(
     assert f"error={error.__name__}" in written.text or error is StopAsyncIteration
 
 
+@pytest.mark.parametrize("error", [RuntimeError(WORDS), GatewayError("internal"), OSError(WORDS)])
 async def test_a_fault_of_the_records_after_a_whole_answer_writes_no_second_one(
-    door: Door, session: FakeSession, monkeypatch: pytest.MonkeyPatch
+    error: Exception, door: Door, session: FakeSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer is whole, its bookkeeping failed: it stays new, and the connection says no more."""
 
     async def broken(*_: object, **more: object) -> None:
-        raise RuntimeError(WORDS)
+        raise error
 
     session.mind = answer_with("All tests pass.")
     with monkeypatch.context() as patch:

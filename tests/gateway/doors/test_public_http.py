@@ -20,7 +20,7 @@ from tests.gateway.conftest import TOKEN
 from tests.gateway.doors.checks import check_sentence, told
 from tests.gateway.doors.conftest import WAV, Door, Doors, FakeEars, Written
 from tests.gateway.doors.wire import Response, connected, request
-from tests.gateway.fake_session import FakeSession, answer_with, silent, text, turn_duration, user
+from tests.gateway.fake_session import FakeSession, silent, text, turn_duration, user
 
 _CORPUS = Path(os.environ.get("CODRIVER_CORPUS", Path(__file__).parents[4] / "shared" / "corpus"))
 _FILE = _CORPUS.parent / "cases" / "cases.jsonl"
@@ -331,4 +331,3 @@ ELSEWHERE = {
 
 def test_no_case_of_these_kinds_is_left_out() -> None:
     assert set(CASES) - set(SIMPLE) - set(PLAYED) - ELSEWHERE == set()
-    assert answer_with

@@ -1,6 +1,10 @@
 """An answer is heard at least once: what could not be written whole stays new, and a prompt is sent once."""
 
 import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +116,28 @@ async def test_a_spoken_answer_that_nobody_takes_to_its_end_stays_new(
         wire.abort()
         await asyncio.sleep(0.8)
     assert (await door.say("GET", "/voice/reply?wait=1")).text == "One. Two. Three."
+
+
+async def test_a_client_gone_at_the_last_moment_did_not_hear_it(door: Door, session: FakeSession) -> None:
+    """The loss shows only in the writing itself; that it was tried proves nothing."""
+    session.write(user("x"), text("All tests pass."), turn_duration())
+    connection = socket.create_connection(("127.0.0.1", door.port))
+    dialog = door.service.dialog
+    handing_over = dialog.handing_over
+
+    @asynccontextmanager
+    async def gone_by_now(heard: Any) -> AsyncIterator[None]:
+        async with handing_over(heard):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+            yield
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dialog, "handing_over", gone_by_now)
+        connection.sendall(request("GET", "/voice/reply", token=TOKEN))
+        await until(lambda: connection.fileno() < 0, "nothing was answered")
+        await asyncio.sleep(0.2)
+    assert (await door.say("GET", "/voice/reply?wait=1")).text == "All tests pass."
 
 
 async def test_a_client_that_is_quick_cannot_hear_an_answer_twice(door: Door, session: FakeSession) -> None:
