@@ -42,7 +42,9 @@ class Listener:
 
     async def until_over(self, agent: Agent, delivery: Delivery) -> None:
         """Return once nothing more will come of a message: its turn ended, or it was given up."""
-        wanted = Wanted(delivery.session, None, delivery, deadline=math.inf, is_exact=True)
+        # What the ledger keeps of a session does not say whether it runs.
+        session = await agent.look(delivery.session)
+        wanted = Wanted(session, None, delivery, deadline=math.inf, is_exact=True)
         async with aclosing(self._looks(agent, wanted)) as looks:
             async for found in looks:
                 if found.is_over:

@@ -136,7 +136,7 @@ class Speech:
         asked = self._asked(said)
         if asked and _count(said.sentences) > room:
             # The question must be heard, so it closes the first page; what was left out follows on "more".
-            others = tuple(s for s in said.sentences if not _says_one_of(s, asked))
+            others = _without(said.sentences, asked)
             closing = cut(asked, max(1, room * 2 // 3), "") if others else cut(asked, room, hint)
             page = cut(others, max(1, room - _count((closing.text,))), hint)
             texts, rest = (*said.lead, page.text, closing.text), (*closing.rest, *page.rest)
@@ -238,8 +238,14 @@ def _is_item(sentence: str, label: str) -> bool:
     return bool(wanted) and (said == wanted or (number.isalnum() and after == wanted))
 
 
-def _says_one_of(sentence: str, others: Sequence[str]) -> bool:
-    return any(_plain(sentence) == _plain(other) for other in others)
+def _without(sentences: Sequence[str], said_elsewhere: Sequence[str]) -> tuple[str, ...]:
+    """The sentences but those, each left out once, where it stands last."""
+    left = list(sentences)
+    for sentence in said_elsewhere:
+        at = next((i for i in range(len(left) - 1, -1, -1) if left[i] == sentence), None)
+        if at is not None:
+            del left[at]
+    return tuple(left)
 
 
 def _count(sentences: Sequence[str]) -> int:

@@ -53,7 +53,9 @@ def _listed(value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("case", [*_of("agent_markdown"), *_of("final_answer")])
-async def test_an_answer_is_spoken_as_expected(case: dict[str, Any], client: Client, session: FakeSession) -> None:
+async def test_an_answer_is_spoken_as_expected(
+    case: dict[str, Any], client: Client, session: FakeSession
+) -> None:
     session.mind = answer_with(case["input"]["text"])
     reply = await client.ask("go on then", wait=5)
     assert reply["status"] == 200
@@ -61,7 +63,9 @@ async def test_an_answer_is_spoken_as_expected(case: dict[str, Any], client: Cli
 
 
 @pytest.mark.parametrize("case", _of("jsonl"))
-async def test_a_transcript_is_read_as_expected(case: dict[str, Any], client: Client, session: FakeSession) -> None:
+async def test_a_transcript_is_read_as_expected(
+    case: dict[str, Any], client: Client, session: FakeSession
+) -> None:
     given, expected = case["input"], case["expected"]
     session.set(status=_first_status(given.get("registry_status", "idle")))
     session.transcript.write_bytes(_lines(given["lines"], given.get("then", "")))
@@ -88,11 +92,14 @@ async def test_a_transcript_is_read_as_expected(case: dict[str, Any], client: Cl
 
 
 def _first_status(status: str) -> str:
-    return status.split()[0]
+    return status.split(maxsplit=1)[0]
 
 
 def _lines(lines: list[str], then: str) -> bytes:
-    whole = [line.replace("<400 x \\u0000>", "\0" * 400).replace("<5 MB of 'A'>", "A" * 5_000_000) for line in lines]
+    whole = [
+        line.replace("<400 x \\u0000>", "\0" * 400).replace("<5 MB of 'A'>", "A" * 5_000_000)
+        for line in lines
+    ]
     data = "\n".join(whole).encode()
     return data if then.startswith("append the rest") else data + b"\n"
 
@@ -102,7 +109,7 @@ async def _continue(case: dict[str, Any], session: FakeSession, client: Client) 
     found = re.search(r"\{.*\}", then)
     match case["id"]:
         case "shared-e-01":
-            rest = ', "message": {"role": "assistant", "content": [{"type": "text", "text": "Tests pass."}], "stop_reason": "end_turn"}}'
+            rest = ', "message": {"role": "assistant", "content": "Tests pass.", "stop_reason": "end_turn"}}'
             session.write(rest.encode() + b"\n")
             session.set(status="idle")
         case "shared-e-07":

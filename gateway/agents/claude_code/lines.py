@@ -93,7 +93,7 @@ Item = (
 def parse(line: bytes, start: int, end: int) -> tuple[Item, ...]:
     """The entries of one line that stands at bytes `start`–`end`; none for what does not matter."""
     line = line.removeprefix(_BOM).strip(b"\x00 \t\r\n")
-    if not line.startswith(b"{"):
+    if b"{" not in line:
         return ()
     return tuple(item for record in _records(line) for item in _items(record, start, end))
 
