@@ -83,8 +83,8 @@ def _tell_address(token: str, url: str, out: TextIO) -> None:
     print(
         f"\nThe gateway goes on at {url} with the token {token} and this session only. From another shell:\n"
         f"  curl -H 'Authorization: Bearer {token}' -d 'Please choose one for me.' {url}/voice/ask\n"
-        "Sentences with a scene of their own: Please take the slow road. Show me the form. Ask for permission.\n"
-        "Give me the long report (then: more). Please fail now. Stop with Ctrl-C.",
+        "Sentences with a scene of their own: Please take the slow road. Show me the form.\n"
+        "Ask for permission. Give me the long report (then: more). Please fail now. Stop with Ctrl-C.",
         file=out,
         flush=True,
     )

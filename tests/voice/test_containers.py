@@ -52,7 +52,10 @@ def test_text_is_never_taken_for_a_recording(name: str) -> None:
     assert sniff(TEXTS[name]) is None
 
 
-@given(st.text(st.characters(min_codepoint=9)), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+@given(
+    st.text(st.characters(min_codepoint=9, exclude_categories=("Cs",))),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
+)
 def test_no_text_in_any_encoding_is_taken_for_a_recording(text: str, encoding: str) -> None:
     assert sniff(text.encode(encoding)) is None
 
