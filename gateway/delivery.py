@@ -14,7 +14,7 @@ from gateway.agents.protocol import Agent, Message, Sent
 from gateway.errors import Unavailable
 from gateway.listening import Listener
 from gateway.model import Outcome
-from gateway.store import Claim, Delivery, Store
+from gateway.store import Claim, Delivery, Heard, Store
 from gateway.waiting_line import WaitingLine
 
 
@@ -56,6 +56,8 @@ class Courier:
         else:
             outcome = delivery.outcome
         if outcome is Outcome.FAILED:
+            # This request tells it; only what fails after its turn came is still to be told.
+            await self._store.heard(Heard(claim.client, delivery_ids=(delivery.id,)))
             raise Unavailable("session_unreachable", {"name": claim.session.name})
         return replace(delivery, outcome=outcome)
 
@@ -68,8 +70,8 @@ class Courier:
                 await self._listener.until_over(agent, earlier)
                 await self._store.settle(earlier.id)
             outcome = await self._send(agent, delivery, message)
-            if ahead and outcome is Outcome.FAILED:
-                self._line.failed.add(delivery.id)
+            if ahead:
+                self._line.let_go(delivery.id, outcome)
             return outcome
         except asyncio.CancelledError:
             if delivery.id in self._line.held:

@@ -20,7 +20,7 @@ from gateway.delivery import Courier
 from gateway.errors import BadRequest, Conflict, Forbidden, TooLargeRequest, Unavailable
 from gateway.hearing import Hearing
 from gateway.listening import Found, Listener, Wanted
-from gateway.model import Outcome, Reply, Session, State
+from gateway.model import Reply, Session, State
 from gateway.sessions import Sessions
 from gateway.settings.settings import Settings
 from gateway.speech import Said, Speech
@@ -192,11 +192,7 @@ class Dialog:
         mark = await self._store.mark(utterance.client, session)
         if utterance.since is not None:
             mark = self._cursors.read(utterance.since, session.id)
-        waiting = [
-            delivery
-            for delivery in await self._store.waiting(utterance.client, session)
-            if delivery.outcome is not Outcome.FAILED
-        ]
+        waiting = await self._store.waiting(utterance.client, session)
         delivery: Delivery | None = waiting[-1] if waiting and utterance.since is None else None
         if utterance.request_id is not None:
             delivery = await self._store.delivery(utterance.client, utterance.request_id)

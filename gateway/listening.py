@@ -9,6 +9,7 @@ from dataclasses import replace
 from gateway.agents.protocol import Agent, Follower
 from gateway.clock import Clock
 from gateway.looking import Found, Look, Wanted
+from gateway.model import Outcome
 from gateway.speech import Speech
 from gateway.store import Delivery, Store
 from gateway.waiting_line import WaitingLine
@@ -74,8 +75,9 @@ class Listener:
         delivery = look.wanted.delivery
         if delivery is not None and delivery.id in self._line.held:
             return look.judge_held()
-        if delivery is not None and delivery.id in self._line.failed:
-            return look.not_sent()
+        if delivery is not None and delivery.id in self._line.sent and delivery.outcome is Outcome.UNKNOWN:
+            delivery = replace(delivery, outcome=self._line.sent[delivery.id])
+            look = replace(look, wanted=replace(look.wanted, delivery=delivery))
         receipt = agent.receipt(delivery.message_id) if delivery else None
         return look.judge(receipt, self._age_s(delivery) if delivery else 0.0)
 

@@ -89,6 +89,8 @@ class Look:
 
     def judge(self, receipt: Outcome | None, age_s: float) -> Found:
         """What is to be said now, and what became of the message."""
+        if self.wanted.delivery is not None and self.wanted.delivery.outcome is Outcome.FAILED:
+            return self.not_sent()
         own = self._own_turn()
         outcome = self._outcome(own, receipt, age_s)
         ready = self._ready(own)
@@ -115,7 +117,7 @@ class Look:
         return self._found(None, None, self.speech.say("working_queued") + ".")
 
     def not_sent(self) -> Found:
-        """Our message was held back here, and when its turn came the session could not be reached."""
+        """Nothing of our message left us: the session could not be reached."""
         return self._given_up(self.speech.say("session_unreachable", name=self.session.name), Outcome.FAILED)
 
     def _last(self) -> Situation:

@@ -8,6 +8,7 @@ import asyncio
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,8 @@ from gateway.store.schema import NewerSchemaError, migrate
 T = TypeVar("T")
 
 FILE_NAME = "codriver.sqlite3"
+_BUSY_S = 5.0
+_RETRY_S = 0.02
 
 
 class StateUnusableError(Exception):
@@ -91,7 +94,32 @@ def _make_private(file: Path, *, must_exist: bool) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+    give_up_at = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            return _open(path)
+        except sqlite3.OperationalError as error:
+            # Turning on the journal does not wait for another process that does the same.
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY and time.monotonic() < give_up_at:
+                time.sleep(_RETRY_S)
+                continue
+            raise StateUnusableError(
+                f"The database {path} cannot be opened just now: look whether the disk is full or another"
+                " program holds it, then start again."
+            ) from error
+        except sqlite3.DatabaseError as error:
+            kind = type(error).__name__
+            raise StateUnusableError(
+                f"The database {path} cannot be read ({kind}): move it away, then start again."
+            ) from error
+        except NewerSchemaError as error:
+            raise StateUnusableError(
+                f"The database {path} was written by a later version of Codriver: update, or move it away."
+            ) from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
     try:
         db.row_factory = sqlite3.Row
         # The journal files take the database's mode, 0600.
@@ -100,20 +128,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         # What is forgotten shall not stay readable in the file.
         db.execute("PRAGMA secure_delete = ON")
         migrate(db)
-    except sqlite3.OperationalError as error:
+    except BaseException:
         db.close()
-        raise StateUnusableError(
-            f"The database {path} cannot be opened just now: look whether the disk is full or another"
-            " program holds it, then start again."
-        ) from error
-    except sqlite3.DatabaseError as error:
-        db.close()
-        raise StateUnusableError(
-            f"The database {path} cannot be read ({type(error).__name__}): move it away, then start again."
-        ) from error
-    except NewerSchemaError as error:
-        db.close()
-        raise StateUnusableError(
-            f"The database {path} was written by a later version of Codriver: update, or move it away."
-        ) from error
+        raise
     return db

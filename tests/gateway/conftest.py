@@ -13,7 +13,7 @@ from gateway.service import HttpGateway, Service, Voice, open_service
 from gateway.settings import Settings, load
 from tests.gateway.fake_session import FakeSession
 
-TOKEN = "t0ken-for-tests"  # noqa: S105
+TOKEN = "t0ken-for-tests"
 
 
 @pytest.fixture

@@ -23,7 +23,13 @@ def stamp() -> str:
 
 
 def user(text: str, **more: Any) -> Line:
-    return {"type": "user", "uuid": str(uuid.uuid4()), "timestamp": stamp(), "message": {"role": "user", "content": text}, **more}
+    return {
+        "type": "user",
+        "uuid": str(uuid.uuid4()),
+        "timestamp": stamp(),
+        "message": {"role": "user", "content": text},
+        **more,
+    }
 
 
 def peer(frame: dict[str, Any]) -> Line:
@@ -33,8 +39,14 @@ def peer(frame: dict[str, Any]) -> Line:
     return user(content, isMeta=True, origin=origin)
 
 
-def text(words: str, stop_reason: str | None = "end_turn", message_id: str | None = None, **more: Any) -> Line:
-    message: Line = {"role": "assistant", "content": [{"type": "text", "text": words}], "stop_reason": stop_reason}
+def text(
+    words: str, stop_reason: str | None = "end_turn", message_id: str | None = None, **more: Any
+) -> Line:
+    message: Line = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": words}],
+        "stop_reason": stop_reason,
+    }
     message["id"] = message_id or f"msg_{uuid.uuid4().hex[:12]}"
     return {"type": "assistant", "uuid": str(uuid.uuid4()), "timestamp": stamp(), "message": message, **more}
 
@@ -47,7 +59,12 @@ def tool_use(tool_id: str, name: str, **given: Any) -> Line:
 
 def tool_result(tool_id: str, content: str = "ok") -> Line:
     block = {"type": "tool_result", "tool_use_id": tool_id, "content": content}
-    return {"type": "user", "uuid": str(uuid.uuid4()), "timestamp": stamp(), "message": {"role": "user", "content": [block]}}
+    return {
+        "type": "user",
+        "uuid": str(uuid.uuid4()),
+        "timestamp": stamp(),
+        "message": {"role": "user", "content": [block]},
+    }
 
 
 def turn_duration(pending: int = 0) -> Line:
@@ -62,7 +79,9 @@ def enqueue(content: str) -> Line:
 class FakeSession:
     """One session of the test process itself, under a configuration directory of the test's own."""
 
-    def __init__(self, config_dir: Path, socket_dir: Path, name: str = "demo", *, pid: int | None = None) -> None:
+    def __init__(
+        self, config_dir: Path, socket_dir: Path, name: str = "demo", *, pid: int | None = None
+    ) -> None:
         self.config_dir = config_dir
         self.pid = pid or os.getpid()
         self.name = name
@@ -86,7 +105,9 @@ class FakeSession:
     async def start(self, **fields: Any) -> "FakeSession":
         self.transcript.parent.mkdir(parents=True, exist_ok=True)
         (self.config_dir / "sessions").mkdir(parents=True, exist_ok=True)
-        self._server = await asyncio.start_unix_server(self._connected, path=str(self.socket_path), limit=2**21)
+        self._server = await asyncio.start_unix_server(
+            self._connected, path=str(self.socket_path), limit=2**21
+        )
         self.socket_path.chmod(0o600)
         digest = hashlib.sha256(os.path.realpath(self.socket_path).encode()).hexdigest()
         key = {"peerToken": self.token, "procStart": proc_start(self.pid)}
@@ -116,7 +137,9 @@ class FakeSession:
         """Append to the transcript; bytes go in as they are."""
         with self.transcript.open("ab") as file:
             for line in lines:
-                file.write(line if isinstance(line, bytes) else json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                file.write(
+                    line if isinstance(line, bytes) else json.dumps(line, ensure_ascii=False).encode() + b"\n"
+                )
 
     async def stop(self) -> None:
         if self._server is not None:

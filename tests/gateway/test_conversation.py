@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 from typing import Any
 
@@ -158,6 +159,18 @@ class TestFlushing:
         assert (await client.ask("go", wait=4))["say"] == "Done."
         session.write(turn_duration())
         assert (await client.reply(wait=0))["say"] == "Nothing new."
+
+    async def test_an_old_text_without_a_last_line_is_told_at_once(
+        self, client: Client, session: FakeSession
+    ) -> None:
+        session.write(user("a"), text("Long done."))
+        os.utime(session.transcript, (0, 0))
+        assert (await client.reply(wait=0))["say"] == "Long done."
+
+    async def test_a_text_that_was_just_written_is_not(self, client: Client, session: FakeSession) -> None:
+        session.write(user("a"), text("Just now."))
+        os.utime(session.transcript, (2e9 * 2, 2e9 * 2))
+        assert (await client.reply(wait=0))["state"] == "working"
 
     async def test_an_answer_that_went_on_after_all_is_told_on(
         self, client: Client, session: FakeSession

@@ -210,6 +210,18 @@ class TestTurnsThatAreShared:
         assert reply["say"] == "Earlier answer: One. Two."
         assert (await client.reply(wait=0))["say"] == "Nothing new."
 
+    async def test_an_answer_that_was_mentioned_before_another_counts_as_heard(
+        self, client: Client, session: FakeSession
+    ) -> None:
+        session.mind = silent
+        await client.ask("one", wait=0)
+        session.set(status="idle")
+        session.write(text("One."), turn_duration())
+        session.mind = answer_with("Two.")
+        assert (await client.ask("two"))["say"] == "Earlier answer: One. Two."
+        await client.ask("one")
+        assert len(session.messages) == 3, "these words are a new prompt"
+
     async def test_it_waits_also_while_the_first_ones_turn_is_silent_or_not_begun(
         self, client: Client, session: FakeSession
     ) -> None:
@@ -230,5 +242,22 @@ class TestTurnsThatAreShared:
         await client.ask("one", wait=0)
         await client.ask("two", id="2", wait=0.3)
         client = await running.restart()
+        session.write(text("One."), turn_duration())
+        session.set(status="idle")
         assert (await client.ask("two", id="2", wait=0))["status"] == 503
+        assert (await client.reply())["say"] == "One."
         assert len(session.messages) == 1
+
+    async def test_what_could_not_be_sent_when_its_turn_came_is_said_once(
+        self, client: Client, session: FakeSession
+    ) -> None:
+        session.mind = silent
+        await client.ask("one", wait=0)
+        await client.ask("two", wait=0.3)
+        session.set(messagingSocketPath=str(session.socket_path.with_name("gone.sock")))
+        session.write(text("One."), turn_duration())
+        session.set(status="idle", messagingSocketPath=str(session.socket_path.with_name("gone.sock")))
+        heard = [await client.reply(wait=2) for _ in range(3)]
+        assert heard[0]["say"] == "One."
+        assert heard[1]["state"] == "error" and "Nothing was sent" in heard[1]["say"]
+        assert heard[2]["say"] == "Nothing new."

@@ -247,7 +247,7 @@ async def test_a_message_that_is_held_back_here_is_said_to_wait(scene: Scene, cl
     found, told = await scene.hear(Scripted(clock, [view(turn(0, "Old."))]), 60, delivery)
     assert found.said is None and found.outcome is None and "first" in told[0]
     scene.line.held.discard(delivery.id)
-    scene.line.failed.add(delivery.id)
+    scene.line.let_go(delivery.id, Outcome.FAILED)
     found, _ = await scene.hear(Scripted(clock, [view()]), 0, delivery)
     assert found.outcome is Outcome.FAILED and found.said is not None and found.said.state is State.ERROR
 

@@ -94,6 +94,15 @@ async def test_a_socket_that_was_cleaned_away_is_made_again(receipts: Receipts, 
     assert await receipts.listen_in(socket_dir) == path and path.is_socket()
 
 
+async def test_many_who_want_it_at_once_get_one_socket(receipts: Receipts, socket_dir: Path) -> None:
+    paths = await asyncio.gather(*(receipts.listen_in(socket_dir) for _ in range(10)))
+    assert len(set(paths)) == 1 and len(list(socket_dir.iterdir())) == 1
+    receipts.expect(OURS, os.getpid())
+    assert paths[0] is not None
+    await report(paths[0], frame("denied"))
+    assert receipts.outcome(OURS) is Outcome.DENIED
+
+
 async def test_where_no_socket_can_be_had_nothing_reports(receipts: Receipts, socket_dir: Path) -> None:
     assert await receipts.listen_in(socket_dir / "missing") is None
 

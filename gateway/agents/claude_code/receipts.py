@@ -37,9 +37,14 @@ class Receipts:
         self._servers: dict[Path, asyncio.Server] = {}
         self._expected: OrderedDict[str, int] = OrderedDict()
         self._outcomes: dict[str, Outcome] = {}
+        self._opening = asyncio.Lock()
 
     async def listen_in(self, folder: Path) -> Path | None:
         """Our socket's path in this folder; None where none can be had (then nothing reports)."""
+        async with self._opening:
+            return await self._listen_in(folder)
+
+    async def _listen_in(self, folder: Path) -> Path | None:
         path = folder / f"{os.getpid()}{_NAME_END}"
         if folder in self._servers and path.is_socket():
             return path
