@@ -109,6 +109,9 @@ class CarefulHandler(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """Answer with a sentence of ours; nothing of the request goes into the body or the log."""
+        if isinstance(exc, ConnectionError):
+            # The client hung up; there is nobody to answer.
+            raise exc
         kind = type(exc).__name__ if exc is not None else "unknown"
         log.warning("unanswerable request status=%d error=%s", status, kind)
         if request.writer.output_size > 0:

@@ -106,13 +106,13 @@ def test_any_document_becomes_clean_sentences(markdown: str) -> None:
 def test_time_grows_with_length_and_not_faster(unit: str) -> None:
     def seconds(length: int) -> float:
         text = (unit * length)[:length]
-        begun = time.perf_counter()
+        begun = time.thread_time()
         speakable(text, NOTICES)
-        return time.perf_counter() - begun
+        return time.thread_time() - begun
 
     seconds(1_000)
     short = max(min(seconds(5_000) for _ in range(3)), 0.005)
-    assert min(seconds(40_000) for _ in range(2)) < 24 * short
+    assert min(seconds(40_000) for _ in range(3)) < 32 * short
 
 
 def test_deep_nesting_is_not_a_crash() -> None:

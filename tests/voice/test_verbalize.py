@@ -207,14 +207,14 @@ def test_code_spans_never_fail_and_hold_no_marks(text: str) -> None:
 def test_time_grows_with_length_and_not_faster(unit: str) -> None:
     def seconds(length: int) -> float:
         text = (unit * length)[:length]
-        begun = time.perf_counter()
+        begun = time.thread_time()
         verbalize(text, NOTICES)
-        return time.perf_counter() - begun
+        return time.thread_time() - begun
 
     seconds(1_000)
     short = max(min(seconds(5_000) for _ in range(3)), 0.005)
     # Eight times the text: quadratic work would take 64 times as long.
-    assert min(seconds(40_000) for _ in range(2)) < 24 * short
+    assert min(seconds(40_000) for _ in range(3)) < 32 * short
 
 
 def test_long_token_is_named_and_the_rest_is_heard() -> None:
