@@ -16,9 +16,10 @@ from gateway.model import Session
 MAX_CANDIDATES = 3
 _MIN_ID_PREFIX = 6
 _ABSENT = ("", "last", "current")
-_FILLERS = frozenset(
-    {"the", "my", "a", "session", "please", "called", "named", "dash", "hyphen", "underscore"}
-)
+_SPOKEN_MARKS = frozenset({"dash", "hyphen", "underscore", "dot"})
+# Said around a name, never inside it: "the api session, please".
+_LEADING = frozenset({"the", "my", "session", "called", "named"})
+_TRAILING = frozenset({"session", "please"})
 _NUMBERS = {
     word: str(number)
     for number, word in enumerate(
@@ -89,14 +90,13 @@ def _steps(
     yield tuple(s for s in sessions if spoken in (s.name, s.registry_name))
     for name in _names(spoken, aliases):
         yield tuple(s for s in sessions if name.casefold() in _called(s))
-        written = normal(name)
-        yield tuple(
-            s for s in sessions if written and any(normal(called) == written for called in _called(s))
-        )
+        for reading in readings(name):
+            yield tuple(s for s in sessions if reading in {normal(called) for called in _called(s)})
     yield tuple(s for s in sessions if s.id.casefold() == said)
     yield tuple(s for s in sessions if normal(spoken) == normal(_apart(s)))
     yield tuple(s for s in sessions if said and said in (s.directory.casefold(), _folder(s).casefold()))
-    yield tuple(s for s in sessions if normal(spoken) and normal(_folder(s)) == normal(spoken))
+    for reading in readings(spoken):
+        yield tuple(s for s in sessions if normal(_folder(s)) == reading)
     yield tuple(s for s in sessions if said.isascii() and said.isdigit() and s.process.pid == int(said[:12]))
     if len(said) >= _MIN_ID_PREFIX:
         yield tuple(s for s in sessions if s.id.casefold().startswith(said))
@@ -105,7 +105,7 @@ def _steps(
 def _names(spoken: str, aliases: Mapping[str, str]) -> Iterator[str]:
     yield spoken
     for alias, name in aliases.items():
-        if alias.casefold() == spoken.casefold() or (normal(alias) and normal(alias) == normal(spoken)):
+        if alias.casefold() == spoken.casefold() or set(readings(alias)) & set(readings(spoken)):
             yield name
 
 
@@ -123,12 +123,27 @@ def _folder(session: Session) -> str:
 
 
 def normal(name: str) -> str:
-    """A name the way it sounds: no case, accents or punctuation, number words as digits, no fillers."""
-    folded = unicodedata.normalize("NFKD", name.casefold())
-    pieces = [_NUMBERS.get(piece, piece) for piece in _PIECE.findall(_without_accents(folded))]
-    kept = [piece for piece in pieces if piece not in _FILLERS] or pieces
-    return "".join(kept)
+    """A name the way it sounds: no case, accents or punctuation, number words as digits."""
+    return "".join(_pieces(name))
 
 
-def _without_accents(text: str) -> str:
-    return "".join(char for char in text if not unicodedata.combining(char))
+def readings(spoken: str) -> tuple[str, ...]:
+    """What a spoken name may stand for, the most literal first; none is empty.
+
+    Words are left out of what was said only, never out of a session's name: "motor" is not "motor-a".
+    """
+    pieces = _pieces(spoken)
+    unmarked = [piece for piece in pieces if piece not in _SPOKEN_MARKS]
+    bare = list(unmarked)
+    while bare and bare[0] in _LEADING:
+        bare.pop(0)
+    while bare and bare[-1] in _TRAILING:
+        bare.pop()
+    found = ("".join(pieces), "".join(unmarked), "".join(bare))
+    return tuple(reading for reading in dict.fromkeys(found) if reading)
+
+
+def _pieces(text: str) -> list[str]:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(char for char in folded if not unicodedata.combining(char))
+    return [_NUMBERS.get(piece, piece) for piece in _PIECE.findall(plain)]

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from gateway.errors import GatewayError
+from gateway.model import Process, Session
+from gateway.routing import is_absent, resolve
 from tests.gateway.conftest import Client
 from tests.gateway.fake_session import FakeSession, answer_with, deaf, text, turn_duration, user
 
@@ -128,6 +131,25 @@ async def _continue(case: dict[str, Any], session: FakeSession, client: Client) 
             session.write(found[0].encode() + b"\n")
     await asyncio.sleep(0)
     return await client.reply(wait=1)
+
+
+@pytest.mark.parametrize("case", _of("session_name"))
+def test_a_spoken_name_never_means_another_session(case: dict[str, Any]) -> None:
+    """Misheard names are asked back in this release; none may reach a wrong session."""
+    given = [one if isinstance(one, dict) else {"name": one} for one in case["input"]["candidates"]]
+    sessions = [
+        Session("test", one.get("id", f"{i:08d}-aaaa"), one["name"], f"/home/dev/{i}", Process(100 + i, "1"))
+        for i, one in enumerate(given)
+    ]
+    wanted = case["expected"]["answer"]
+    wanted = wanted["name"] if isinstance(wanted, dict) else wanted
+    heard = case["input"]["heard"]
+    if is_absent(heard, sessions):
+        return
+    try:
+        assert resolve(heard, sessions, {}).name == wanted
+    except GatewayError as asked:
+        assert asked.candidates
 
 
 def test_the_table_holds_every_kind_that_is_played() -> None:

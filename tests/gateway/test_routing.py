@@ -113,3 +113,12 @@ def test_when_no_session_was_named(spoken: str, is_absent: bool) -> None:
 
 def test_a_session_may_be_called_last() -> None:
     assert not routing.is_absent("last", [session("Last")])
+
+
+@pytest.mark.parametrize(
+    ("said", "names"), [("motor", ("motor-a", "motor-b")), ("api", ("my-api", "the-api-session"))]
+)
+def test_words_are_left_out_of_what_was_said_only(said: str, names: tuple[str, ...]) -> None:
+    with pytest.raises(NotFound) as asked:
+        routing.resolve(said, [session(name) for name in names], {})
+    assert asked.value.candidates == names
