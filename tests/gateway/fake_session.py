@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import os
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -105,8 +106,10 @@ class FakeSession:
     async def start(self, **fields: Any) -> "FakeSession":
         self.transcript.parent.mkdir(parents=True, exist_ok=True)
         (self.config_dir / "sessions").mkdir(parents=True, exist_ok=True)
+        # A killed session leaves its socket behind; since Python 3.13 a closed server would remove it.
+        keep: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._server = await asyncio.start_unix_server(
-            self._connected, path=str(self.socket_path), limit=2**21
+            self._connected, path=str(self.socket_path), limit=2**21, **keep
         )
         self.socket_path.chmod(0o600)
         digest = hashlib.sha256(os.path.realpath(self.socket_path).encode()).hexdigest()
