@@ -77,6 +77,24 @@ def enqueue(content: str) -> Line:
     return {"type": "queue-operation", "operation": "enqueue", "content": content, "timestamp": stamp()}
 
 
+def turn(prompt: str, answer: str) -> list[Line]:
+    """A whole turn of the human's."""
+    return [user(prompt), text(answer), turn_duration()]
+
+
+def absorbed(content: str, frame: dict[str, Any]) -> Line:
+    """The line with which a running turn takes a message in."""
+    origin = {"kind": "peer", "msg_id": frame["msg_id"]}
+    return {
+        "type": "attachment",
+        "attachment": {"type": "queued_command", "prompt": content, "origin": origin},
+    }
+
+
+def words(count: int, name: str = "word") -> str:
+    return " ".join(f"{name}{i}" for i in range(count)) + "."
+
+
 class FakeSession:
     """One session of the test process itself, under a configuration directory of the test's own."""
 
@@ -180,3 +198,28 @@ def silent(session: FakeSession, content: str, frame: dict[str, Any]) -> None:
 
 def deaf(session: FakeSession, content: str, frame: dict[str, Any]) -> None:
     """A mind that leaves no trace of a message."""
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    """Wait for something that is about to become true."""
+    async with asyncio.timeout(10):
+        while not claim():
+            await asyncio.sleep(0.01)
+
+
+async def send_receipt(session: FakeSession, status: str, **more: Any) -> None:
+    """What the session itself reports about the last message, on a connection of its own."""
+    await until(lambda: bool(session.frames))
+    frame = next(frame for frame in session.frames if frame.get("type") == "user")
+    reader, writer = await asyncio.open_unix_connection(frame["from"].removeprefix("uds:"))
+    fields = {
+        "type": "control",
+        "action": "peer_message_status",
+        "status": status,
+        "orig_msg_id": frame["msg_id"],
+        **more,
+    }
+    writer.write(json.dumps(fields).encode() + b"\n")
+    writer.write_eof()
+    await reader.read()
+    writer.close()

@@ -11,7 +11,6 @@ import pytest
 from tests.gateway.conftest import Client, Running
 from tests.gateway.fake_session import (
     FakeSession,
-    Line,
     answer_with,
     deaf,
     enqueue,
@@ -20,17 +19,11 @@ from tests.gateway.fake_session import (
     text,
     tool_result,
     tool_use,
+    turn,
     turn_duration,
     user,
+    words,
 )
-
-
-def turn(prompt: str, answer: str) -> list[Line]:
-    return [user(prompt), text(answer), turn_duration()]
-
-
-def words(count: int, name: str = "word") -> str:
-    return " ".join(f"{name}{i}" for i in range(count)) + "."
 
 
 class TestAsking:

@@ -1,8 +1,6 @@
 """A message goes out at most once, whoever repeats it, and what it shares its turn with is said."""
 
 import asyncio
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from tests.gateway.conftest import Client, Running
 from tests.gateway.fake_session import (
     FakeSession,
+    absorbed,
     answer_with,
     enqueue,
     peer,
@@ -18,40 +17,9 @@ from tests.gateway.fake_session import (
     tool_result,
     tool_use,
     turn_duration,
+    until,
     user,
 )
-
-
-def absorbed(content: str, frame: dict[str, Any]) -> dict[str, Any]:
-    origin = {"kind": "peer", "msg_id": frame["msg_id"]}
-    return {
-        "type": "attachment",
-        "attachment": {"type": "queued_command", "prompt": content, "origin": origin},
-    }
-
-
-async def until(claim: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not claim():
-            await asyncio.sleep(0.01)
-
-
-async def send_receipt(session: FakeSession, status: str, **more: Any) -> None:
-    """What the session itself reports about the last message, on a connection of its own."""
-    await until(lambda: bool(session.frames))
-    frame = next(frame for frame in session.frames if frame.get("type") == "user")
-    reader, writer = await asyncio.open_unix_connection(frame["from"].removeprefix("uds:"))
-    fields = {
-        "type": "control",
-        "action": "peer_message_status",
-        "status": status,
-        "orig_msg_id": frame["msg_id"],
-        **more,
-    }
-    writer.write(json.dumps(fields).encode() + b"\n")
-    writer.write_eof()
-    await reader.read()
-    writer.close()
 
 
 class TestTheSameRequestAgain:

@@ -16,17 +16,10 @@ from tests.gateway.fake_session import (
     text,
     tool_result,
     tool_use,
+    turn,
     turn_duration,
     user,
 )
-
-
-def turn(prompt: str, answer: str) -> list[Line]:
-    return [user(prompt), text(answer), turn_duration()]
-
-
-def words(count: int, name: str = "word") -> str:
-    return " ".join(f"{name}{i}" for i in range(count)) + "."
 
 
 class TestCursors:

@@ -8,21 +8,14 @@ import pytest
 from tests.gateway.conftest import Client, Running
 from tests.gateway.fake_session import (
     FakeSession,
-    Line,
     peer,
     text,
     tool_use,
+    turn,
     turn_duration,
     user,
+    words,
 )
-
-
-def turn(prompt: str, answer: str) -> list[Line]:
-    return [user(prompt), text(answer), turn_duration()]
-
-
-def words(count: int, name: str = "word") -> str:
-    return " ".join(f"{name}{i}" for i in range(count)) + "."
 
 
 class TestPages:
